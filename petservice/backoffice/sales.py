@@ -16,7 +16,7 @@ from django.urls import reverse
 from pets.models import Pet
 from pets.search.case_insensitive import CaseInsensitive, is_absent
 from pets.search.tags import found_tag, spellings_in_use
-from petservice.admin_pages.charts import Series, day_chart
+from petservice.admin_pages.charts import day_chart
 from petservice.configuration.time_zone import in_days
 
 # The number of days, including today.
@@ -48,8 +48,7 @@ def section(today: date) -> dict[str, Any]:
     today, yesterday, *_ = days
     series, totals = [], {}
     for kind in _FIELDS:
-        texts = {day: f"{count:,} pet{pluralize(count)} {kind}" for day, count in counts[kind].items()}
-        series.append(Series(counts[kind], texts, {day: _url(kind, day, day) for day in days}))
+        series.append([_day(kind, day, count) for day, count in sorted(counts[kind].items())])
         totals[kind] = {
             "total": sum(counts[kind].values()),
             "url": _url(kind, days[-1], today),
@@ -58,6 +57,11 @@ def section(today: date) -> dict[str, Any]:
         }
     chart = day_chart(*series)
     return chart | totals | {"rows": [*zip(*chart["series"], strict=True)][::-1], "tags": tags, "max_sales": MAX_SALES}
+
+
+def _day(kind: str, day: date, count: int) -> dict[str, Any]:
+    text = f"{count:,} pet{pluralize(count)} {kind}"
+    return {"day": day, "count": count, "text": text, "url": _url(kind, day, day)}
 
 
 def _url(kind: str, first: date, last: date) -> str:
