@@ -45,9 +45,6 @@ class AdministratorsOnly(admin.ModelAdmin):
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return bool(request.user.is_active and request.user.is_superuser)
 
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request)
-
     has_add_permission = has_change_permission = has_delete_permission = has_view_permission
 
 

@@ -1,6 +1,7 @@
 """The guides of petservice/docs that the service shows itself, rendered from Markdown."""
 
 import re
+from collections import defaultdict
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -18,19 +19,11 @@ CHANGELOG = "changelog.md"
 _TITLE_TOKENS = 3
 
 
-class Heading(NamedTuple):
-    """A heading of a guide."""
-
-    level: int
-    text: str
-    anchor: str
-
-
 class Guide(NamedTuple):
-    """A guide as a page shows it: its title, the headings of its sections, and the text below the title."""
+    """A guide as a page shows it: its title, the headings of its sections by their anchors, and the text below."""
 
     title: str
-    sections: list[Heading]
+    sections: dict[str, str]
     html: str
 
 
@@ -39,14 +32,15 @@ def guide(name: str) -> Guide:
     """Render a guide, once for each process."""
     markdown = MarkdownIt().enable("table")
     tokens = [token for token in markdown.parse((_FOLDER / name).read_text()) if token.type != "html_block"]
-    headings = []
+    headings: dict[str, dict[str, str]] = defaultdict(dict)  # by their tags and anchors
     for opening, inline in pairwise(tokens):
         if opening.type == "heading_open":
             text = "".join(child.content for child in inline.children or [])
-            headings.append(Heading(int(opening.tag[1:]), text, anchor(text)))
+            headings[opening.tag][anchor(text)] = text
             opening.attrSet("id", anchor(text))
     html: str = markdown.renderer.render(tokens[_TITLE_TOKENS:], markdown.options, {})
-    return Guide(headings[0].text, [heading for heading in headings if heading.level == 2], html)
+    (title,) = headings["h1"].values()
+    return Guide(title, headings["h2"], html)
 
 
 def anchor(heading: str) -> str:

@@ -7,7 +7,7 @@ from django.utils.html import escape
 
 from petservice.api.errors import safe_methods_only
 from petservice.guides import openapi
-from petservice.guides.rendering import API_GUIDE, CHANGELOG, Guide, guide
+from petservice.guides.rendering import API_GUIDE, CHANGELOG, guide
 
 # The URL of the service in the guide's programs. In the repository the guide cannot know another.
 _EXAMPLE_URL = "http://127.0.0.1:8000"
@@ -33,13 +33,13 @@ def api_guide(request: HttpRequest) -> HttpResponse:
     html = shown.html.replace(_EXAMPLE_URL, escape(_service_url(request)))
     for text, name in _PAGES.items():
         html = html.replace(f"<code>{text}</code>", f'<a href="{reverse(name)}"><code>{text}</code></a>')
-    return _show(request, shown._replace(html=html))
+    return render(request, "guides/guide.html", {"guide": shown._replace(html=html)})
 
 
 @safe_methods_only
 def changelog(request: HttpRequest) -> HttpResponse:
     """Show the changes of each version."""
-    return _show(request, guide(CHANGELOG))
+    return render(request, "guides/guide.html", {"guide": guide(CHANGELOG)})
 
 
 # A view of our own, because drf-spectacular's puts the parameter `version` into a header and into the document. It also
@@ -56,7 +56,3 @@ def openapi_document(request: HttpRequest) -> HttpResponse:
 def docs(request: HttpRequest) -> HttpResponse:
     """Return the page that shows the document."""
     return render(request, "guides/docs.html")
-
-
-def _show(request: HttpRequest, shown: Guide) -> HttpResponse:
-    return render(request, "guides/guide.html", {"guide": shown})
