@@ -128,7 +128,8 @@ class QuestionsForm(forms.Form):
         """Ask for the meaning of each word that is no status, unless the column has something else."""
         words: dict[str, list[int]] = {}
         for number, text in texts:
-            if (word := text.strip().lower()) not in Pet.Status.values:
+            # The preview rejects NUL, which PostgreSQL could not store as a part of the answers.
+            if (word := text.strip().lower()) not in Pet.Status.values and "\0" not in word:
                 words.setdefault(word, []).append(number)
         self._words = {}
         for word, lines in words.items() if len(words) <= _MAX_WORDS else ():

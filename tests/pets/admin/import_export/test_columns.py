@@ -130,6 +130,13 @@ def test_our_own_columns_with_words_of_the_shop_raise_only_their_question_which_
     assert statuses == ["sold", "pending", "available", "sold", "pending"]
 
 
+@pytest.mark.once(on="postgresql")  # which stores no NUL
+def test_a_status_with_nul_is_not_asked_for_and_rejected(staff: Client) -> None:
+    page = upload(staff, "Name;Zustand\nRex;ab\0\n")
+
+    assert "status must be one of available, pending, sold; got 'ab\\x00'." in text_of(send(staff, page))
+
+
 @pytest.mark.parametrize(
     ("days", "proposed", "expected"),
     [
