@@ -13,6 +13,7 @@ from django.db.models.functions import Length
 from django.utils import timezone
 
 from petservice.configuration.time_zone import moment
+from petservice.db.backend import backend
 
 
 class Upload(models.Model):
@@ -70,6 +71,11 @@ class ImportedFile(models.Model):
 
     def __str__(self) -> str:
         return f"{moment(self.imported_at)} by {self.imported_by}"
+
+    @staticmethod
+    def lock(digest: str) -> bool:
+        """Try to be the only import of this content until the transaction ends; return whether it worked."""
+        return bool(backend().try_lock(f"import:{digest}", 0))
 
     @classmethod
     def last(cls, digest: str, *, since: datetime | None = None) -> "ImportedFile | None":

@@ -46,8 +46,8 @@ MAX_BYTES = MAX_ROWS * 4 * 1024
 MAX_SHOWN = 200
 MAX_ERRORS = 100
 _ALREADY_IMPORTED = (
-    "the same file was imported after you opened the preview. Confirm the new preview only if you want to import it "
-    "again."
+    "the same file was imported after you opened the preview, or is being imported now. Confirm the new preview only "
+    "if you want to import it again."
 )
 
 
@@ -214,7 +214,7 @@ def confirmation_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
 def _import(pages: ModelAdmin, request: HttpRequest, upload: Upload, lines: list[Line]) -> None:
     """Import a previewed file in the current transaction, record that, and tell the user. Raises StaleError."""
     digest = upload.content_digest
-    if ImportedFile.last(digest, since=upload.created_at):
+    if not ImportedFile.lock(digest) or ImportedFile.last(digest, since=upload.created_at):
         raise StaleError(_ALREADY_IMPORTED)
     done = import_diff.apply(lines, digest=upload.digest)
     changes = [

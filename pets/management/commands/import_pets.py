@@ -92,13 +92,7 @@ class Command(DatabaseCommand):
             self._read = partial(_read, source, file_format, now=timezone.now(), created_by=created_by, mapping=mapping)
             digest = file_digest(source, "sha256").hexdigest()
             count, has_new = self._check()
-            imported = ImportedFile.last(digest)
-            if imported and has_new and not options["again"]:
-                raise CommandError(
-                    f"This file was imported before: on {imported}. Nothing was imported. "
-                    "Add --again to import it once more; its rows without an ID then add their pets again."
-                )
-            self._insert(count, digest)
+            self._insert(count, digest, once=has_new and not options["again"])
         self.stderr.write(f"Imported {count_of_pets(count)}.", self.style.SUCCESS)
 
     def _check(self) -> tuple[int, bool]:
@@ -120,12 +114,19 @@ class Command(DatabaseCommand):
         self._reject(errors)
         return count, has_new
 
-    def _insert(self, count: int, digest: str) -> None:
-        """Insert all pets in one transaction."""
+    def _insert(self, count: int, digest: str, *, once: bool) -> None:
+        """Insert all pets in one transaction, if `once` only if no other import has inserted those of the file."""
         columns = {field.name: str(field.column) for field in Pet._meta.concrete_fields}
         names = [columns[name] for name in (*COLUMNS, "version")]
         try:
             with progress("Importing", count) as bar, transaction.atomic(), closing(self._rows(bar)) as rows:
+                if not ImportedFile.lock(digest) and once:
+                    raise CommandError("Another import of this file is running. Nothing was imported.")
+                if once and (imported := ImportedFile.last(digest)):
+                    raise CommandError(
+                        f"This file was imported before: on {imported}. Nothing was imported. "
+                        "Add --again to import it once more; its rows without an ID then add their pets again."
+                    )
                 backend().copy_rows(Pet._meta.db_table, names, rows)
                 message = "Imported by the command import_pets."
                 add_event(None, Event.Kind.IMPORTED, target=Pet, message=message, count=count)

@@ -16,7 +16,7 @@ from pets.models import ImportedFile, Pet
 from pets.services import create_pet
 from petservice.journal.models import Event
 from store.services import inventory_counts
-from tests.concurrent_write import write_before
+from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.management.commands import all_pets, run
 
 pytestmark = pytest.mark.django_db
@@ -154,6 +154,19 @@ def test_a_file_with_new_pets_is_imported_again_only_with_an_option(file: Callab
 
     run("import_pets", path, "--again")
     assert (Pet.objects.count(), ImportedFile.objects.count()) == (2, 2)
+
+
+@only_on_postgresql
+def test_two_imports_of_a_file_at_the_same_time_import_it_once(file: Callable[..., Path]) -> None:
+    path = file("name\nRex\n")
+
+    with (
+        pytest.raises(CommandError, match="Another import of this file is running"),
+        write_before('INSERT INTO "pets_importedfile"', lambda: run("import_pets", path)),
+    ):
+        run("import_pets", path)
+
+    assert (Pet.objects.count(), ImportedFile.objects.count()) == (1, 1)
 
 
 def test_two_contents_of_standard_input_are_two_files(monkeypatch: pytest.MonkeyPatch) -> None:

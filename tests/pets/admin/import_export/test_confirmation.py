@@ -65,6 +65,21 @@ def test_two_concurrent_confirmations_import_once(staff: Client) -> None:
     assert Pet.objects.count() == 1
 
 
+@only_on_postgresql
+def test_two_accounts_that_confirm_the_same_file_at_the_same_time_import_it_once(staff: Client) -> None:
+    other = granted(*IMPORTER, name="bea")
+    page, page_of_other = upload(staff, "name\nRex\n"), upload(other, "name\nRex\n")
+    responses = []
+
+    with write_before('INSERT INTO "pets_importedfile"', lambda: responses.append(confirm(other, page_of_other))):
+        confirm(staff, page)
+
+    assert "or is being imported now" in responses[0].content.decode()
+    assert Pet.objects.count() == 1
+    confirm(other, responses[0])  # on purpose
+    assert Pet.objects.count() == 2
+
+
 def test_a_confirmation_without_a_valid_upload_leads_to_the_list_and_a_login_before_it_to_a_new_one(
     staff: Client,
 ) -> None:
