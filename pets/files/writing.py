@@ -67,6 +67,8 @@ def _cell(sheet: Any, value: Any) -> Any:
     else:
         # An import removes the apostrophe before a formula, which a CSV file has that was saved as a workbook.
         value = value if csv_files.unescape(value) == value else csv_files.escape(value)
-        cell = WriteOnlyCell(sheet, _LIKE_AN_ESCAPE.sub("_x005F_", _NO_XML.sub("\ufffd", value)))
+        text = _LIKE_AN_ESCAPE.sub("_x005F_", _NO_XML.sub("\ufffd", value))
+        # Readers of XML take a carriage return for a part of a line feed.
+        cell = WriteOnlyCell(sheet, text.replace("\r", "_x000D_"))
         cell.data_type = "s"  # a text that begins with = is no formula
     return cell

@@ -39,7 +39,7 @@ def test_cells_have_the_texts_that_people_see() -> None:
     assert cells(workbook([["name", *range(len(SEEN) - 1)], values]))[1] == (2, [*texts])
 
 
-@pytest.mark.parametrize("name", ["=1+1", "'=1+1", "''@", "_x0041_", "__x001A__x0041_", "'Rex", " a \nb"])
+@pytest.mark.parametrize("name", ["=1+1", "'=1+1", "''@", "_x0041_", "__x001A__x0041_", "'Rex", " a \nb", "a\r\nb\r"])
 def test_a_name_of_an_exported_workbook_is_read_as_it_was(name: str) -> None:
     assert cells(exported_workbook([Pet(name=name)], ["name"])) == [(1, ["Name"]), (2, [name])]
 
