@@ -44,6 +44,12 @@ class Upload(models.Model):
         """Return the SHA-256 of the content."""
         return sha256(self.content).hexdigest()
 
+    @property
+    def table(self) -> str:
+        """Return what the questions about a table depend on: the content, and how it is read."""
+        answers = self.mapping or {}
+        return f"{self.content_digest} {answers.get('encoding', '')} {answers.get('sheet', '')}"
+
     def fits(self) -> bool:
         """Return whether the upload and those of other accounts are within the limit of all uploads."""
         others = Upload.objects.exclude(owner_id=self.owner_id).filter(created_at__gt=timezone.now() - self.LIFETIME)

@@ -113,7 +113,7 @@ def columns_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Show the questions about the table that the user has uploaded last, and then its preview."""
     _require_permission(request)
     upload = _uploads(request).exclude(kind="jsonl").order_by("created_at").last()
-    if upload is None or request.POST.get("file", upload.content_digest) != upload.content_digest:
+    if upload is None or request.POST.get("table", upload.table) != upload.table:
         messages.warning(request, "Nothing was imported, because this file is gone or replaced. Upload it again.")
         return redirect("admin:pets_pet_import")
     return _questions_or_preview(request, upload, request.POST.dict() or None)

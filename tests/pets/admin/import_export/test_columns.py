@@ -263,6 +263,20 @@ def test_a_form_of_another_file_maps_nothing(staff: Client) -> None:
     assert staff.get(COLUMNS)["Location"] == IMPORT
 
 
+def test_a_form_of_another_sheet_maps_nothing(staff: Client) -> None:
+    book = Workbook()
+    for name, row in (("Dogs", ["Rex", "red"]), ("Cats", ["black", "Mia"])):
+        sheet: Any = book.create_sheet(name)
+        sheet.append(["Rufname", "Farbe"] if name == "Dogs" else ["Farbe", "Rufname"])
+        sheet.append(row)
+    page = upload(staff, saved(book), "pets.xlsx", sheet="Dogs")
+    upload(staff, saved(book), "pets.xlsx", sheet="Cats")
+
+    response = send(staff, page)
+
+    assert "Nothing was imported, because this file is gone or replaced. Upload it again." in text_of(response)
+
+
 def test_the_page_needs_the_permissions_of_an_import(staff: Client) -> None:
     upload(staff, "a,b\nRex,dog\n")
 
