@@ -18,11 +18,11 @@ from petservice.journal.recording import Change, Values, add_event
 def change_of(pet: Pet, before: Values | None, after: Values) -> Change:
     """Return a change, given the values of the changed fields; a pet that was added has none before.
 
-    The pet has the time of its sale as it was before the change, so that an undo restores it.
+    The pet has the time of its sale as it was before the change, so that an undo restores it. Its name is the new one.
     """
     if before and before.get("status") == Pet.Status.SOLD:
         before = before | {"sold_at": pet.sold_at}
-    return Change(pet.pk, pet.name, before, after)
+    return Change(pet.pk, after.get("name", pet.name), before, after)
 
 
 def add_event_of_change(
@@ -147,10 +147,9 @@ def _restore(changed: Sequence[tuple[Pet, Values]]) -> list[Change]:
     changes = []
     for pet, before in changed:
         after = {name: value for name, value in before.items() if name in EDITABLE}
-        change = change_of(pet, {name: getattr(pet, name) for name in after}, after)
+        changes.append(change_of(pet, {name: getattr(pet, name) for name in after}, after))
         for name, value in before.items():
             setattr(pet, name, value)
-        changes.append(change._replace(record_name=pet.name))
     # One upsert for all pets, because each may have other values. The pets are locked, so none of them is inserted.
     pets = [pet for pet, _ in changed]
     fields = [*EDITABLE, "sold_at"]

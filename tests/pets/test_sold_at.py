@@ -98,6 +98,19 @@ def test_an_undo_restores_the_sale(sold_at: datetime | None, admin_client: Clien
     assert ("admin", "Undone: Status changed from available to sold.") in histories(admin_client, pet)
 
 
+@pytest.mark.parametrize("sold_at", [PAST, None])
+def test_the_undo_of_an_import_restores_the_sale(
+    sold_at: datetime | None, admin_client: Client, admin_user: User
+) -> None:
+    pet = sold_pet(sold_at)
+    confirm(admin_client, upload(admin_client, f"id,name,status\n{pet.pk},Tom,available\n"))
+    assert Pet.objects.get().sold_at is None
+
+    undo(request_of(admin_user), Event.undoable().get().pk)
+
+    assert Pet.objects.values_list("status", "name", "sold_at").get() == ("sold", "Rex", sold_at)
+
+
 def test_the_undo_of_a_sale_clears_it_and_the_undo_of_a_name_keeps_it(admin_client: Client, admin_user: User) -> None:
     pet = sold_pet()
     edit(admin_client, pet, {"name": "Tom"})

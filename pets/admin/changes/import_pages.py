@@ -219,7 +219,8 @@ def _import(pages: ModelAdmin, request: HttpRequest, upload: Upload, lines: list
     done = import_diff.apply(lines, digest=upload.digest)
     changes = [
         change_of(
-            change.after,
+            # Not `after` of a changed pet, which on PostgreSQL has got the time of the sale after the import.
+            change.before or change.after,
             {name: getattr(change.before, name) for name in change.changed_fields} if change.before else None,
             {name: getattr(change.after, name) for name in (change.changed_fields if change.before else EDITABLE)},
         )
