@@ -36,24 +36,26 @@ def csv_rows(file: File, encoding: str = "") -> Rows:
     number = 1
     try:
         lines = _lines(text)
-        start_lines = list(islice(lines, HEADER_WITHIN))
+        skipped, first = next(((n, line) for n, line in enumerate(lines) if _VISIBLE_TEXT.search(line)), (0, ""))
+        start_lines = [first, *islice(lines, HEADER_WITHIN - 1)]
         position, delimiter = _header_of(start_lines)
-        number = position + 1
-        header = start_lines[position].lstrip("\ufeff") if start_lines else ""
+        skipped += position
+        number = skipped + 1
+        header = start_lines[position].lstrip("\ufeff")
         # A header with a blank after the separator comes from a program that writes one everywhere. An export has none.
         has_blanks = f"{delimiter} " in header
-        rest: Iterator[str] = chain(start_lines[number:], lines)
+        rest: Iterator[str] = chain(start_lines[position + 1 :], lines)
         rest = rest if has_blanks else _without_blanks_before_quotes(rest, number, delimiter)
         cells = csv.reader(chain([header], rest), strict=True, delimiter=delimiter, skipinitialspace=has_blanks)
         columns = next(cells, [])
         yield number, columns
-        number = position + cells.line_num + 1
+        number = skipped + cells.line_num + 1
         for row in cells:
             content = "".join(row)
             if VISIBLE.search(content):
                 row = [unescape(cell) for cell in row] if "'" in content else row
                 yield number, row if len(row) == len(columns) else _fitted(row, columns, delimiter)
-            number = position + cells.line_num + 1
+            number = skipped + cells.line_num + 1
     except csv.Error as error:
         raise BrokenFileError(number, f"the CSV is broken ({error}): is a quote missing or left over?") from None
     except UnicodeError:
@@ -84,7 +86,7 @@ def _header_of(lines: list[str]) -> tuple[int, str]:
             break
     visible = [position for position, line in enumerate(lines) if position >= skipped and _VISIBLE_TEXT.search(line)]
     if not visible:
-        return max(len(lines) - 1, 0), delimiters[0]
+        return len(lines) - 1, delimiters[0]
 
     ranked = []
     for delimiter in delimiters:

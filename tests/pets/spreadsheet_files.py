@@ -25,6 +25,7 @@ READ: dict[str, tuple[str, Pets]] = {
     "an empty row of one column": ('name\r\nMordka\r\n""\r\n \r\n', [(2, "Mordka", None)]),
     "an empty line before the header": ("\r\nname,tag\r\nMordka,cat\r\n", [(3, "Mordka", "cat")]),
     "empty rows before the header": (';\r\n" ";\r\nname;tag\r\nMordka;cat\r\n', [(4, "Mordka", "cat")]),
+    "many empty rows before the header": (";\n" * 30 + "name;tag\nMordka;cat\n", [(32, "Mordka", "cat")]),
     "the mark of DOS for the end": ("name,tag\r\nMordka,cat\r\n\x1a", MORDKA),
     # A line that names the separator for a spreadsheet.
     "sep=;": ("sep=;\r\nname;tag\r\nMordka;cat\r\n", [(3, "Mordka", "cat")]),
