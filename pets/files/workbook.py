@@ -56,14 +56,13 @@ _LARGE = (
 
 def workbook_rows(file: File, name: str = "") -> Rows:
     """Yield the header and the rows of the first visible sheet, or of another one, as texts."""
-    with _opened(file) as workbook:
+    with _opened(file) as (workbook, archive):
         sheet = next((sheet for sheet in _sheets(workbook) if name in ("", sheet.title)), None)
         if sheet is None:
             names = ", ".join(repr(sheet.title) for sheet in _sheets(workbook))
             problem = f"The workbook has no visible sheet {name!r}; there are {names}."
             raise BrokenFileError(0, problem if name else _NOT_A_WORKBOOK)
-        with ZipFile(file) as archive:
-            xml = archive.read(sheet._worksheet_path)  # openpyxl has no other name for it
+        xml = archive.read(sheet._worksheet_path)  # openpyxl has no other name for it
         # Comments could hide the end of a row.
         if b"<!" in xml or any(_size(row) > _MAX_TAGS_OF_ROW for row in _END_OF_ROW.split(xml)):
             raise BrokenFileError(0, _NOT_A_WORKBOOK)
@@ -85,7 +84,7 @@ def workbook_rows(file: File, name: str = "") -> Rows:
 
 
 @contextmanager
-def _opened(file: File) -> Iterator[Workbook]:
+def _opened(file: File) -> Iterator[tuple[Workbook, ZipFile]]:
     file.seek(0)
     start = file.read(len(_OLE))
     try:
@@ -100,8 +99,8 @@ def _opened(file: File) -> Iterator[Workbook]:
                     raise BrokenFileError(0, _LARGE)
                 if _ENTITY in content or _OTHER_ENCODING.match(content):
                     raise BrokenFileError(0, _NOT_A_WORKBOOK)
-        with closing(load_workbook(file, read_only=True, data_only=True, keep_links=False)) as workbook:
-            yield workbook
+            with closing(load_workbook(file, read_only=True, data_only=True, keep_links=False)) as workbook:
+                yield workbook, archive
     except BrokenFileError:
         raise
     except Exception:  # zipfile, the parser of XML and openpyxl raise errors of any kind at a malformed file
