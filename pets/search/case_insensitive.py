@@ -39,11 +39,9 @@ class CaseInsensitive(Func):
     arity = 1
     output_field = CharField()
 
-    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        return self.as_sql(compiler, connection, template=_SQL["sqlite"].format("%(expressions)s"), **context)
-
-    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        return self.as_sql(compiler, connection, template=_SQL["postgresql"].format("%(expressions)s"), **context)
+    def as_sql(self, compiler: Any, connection: Any, *arguments: Any, **context: Any) -> Any:
+        context["template"] = _SQL[connection.vendor].format("%(expressions)s")
+        return super().as_sql(compiler, connection, *arguments, **context)
 
 
 def equals_any(field: str, texts: Iterable[str]) -> Q:
