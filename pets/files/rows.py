@@ -118,13 +118,18 @@ def _status(value: Any) -> str:
     raise ValidationError(f"status must be one of {', '.join(_STATUSES)}; got {_got(value)}.")
 
 
-def _created_at(value: Any) -> datetime:
+def exact_time(value: Any) -> datetime | None:
+    """Return a time that is written with its offset from UTC, or None for any other value."""
     try:
         time = datetime.fromisoformat(value)
-        if time.tzinfo is not None:
-            return time.astimezone(UTC)
+        return time.astimezone(UTC) if time.tzinfo else None
     except (TypeError, ValueError, OverflowError):
-        pass
+        return None
+
+
+def _created_at(value: Any) -> datetime:
+    if time := exact_time(value):
+        return time
     raise ValidationError(
         f"created_at must be a time with its offset from UTC, for example 2026-03-01T12:00:00+00:00; got {_got(value)}."
     )

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from datetime import datetime
 from hashlib import sha256
 from itertools import islice
 from typing import Any
@@ -15,7 +14,7 @@ from pets.admin.lists.export_page import MAX_ROWS
 from pets.fields import EDITABLE
 from pets.files.columns import DATES, ColumnMapping, in_utc, known_column, known_columns, known_status
 from pets.files.reading import rows
-from pets.files.rows import VISIBLE, BrokenFileError, column_of
+from pets.files.rows import VISIBLE, BrokenFileError, column_of, exact_time
 from pets.models import ImportedFile, Pet, Upload
 from petservice.admin_pages.wording import first_names
 from petservice.api.validators import is_id
@@ -141,7 +140,7 @@ class QuestionsForm(forms.Form):
 
     def _ask_dates(self, texts: list[str]) -> None:
         """Ask how the times without an offset from UTC are written, if there is a way that fits all of them."""
-        foreign = [text for text in texts if not _is_exact(text)]
+        foreign = [text for text in texts if not exact_time(text)]
         dates = [name for name in DATES if foreign and all(in_utc(text, name) for text in foreign)]
         if dates[:1] == ["year-month-day"]:
             dates = dates[:1]  # which is read besides each of the others, so that all of them fit
@@ -188,10 +187,3 @@ class QuestionsForm(forms.Form):
             skip_unnamed=values.get("skip_unnamed", False),
             is_headerless=values.get("is_headerless", False),
         )
-
-
-def _is_exact(text: str) -> bool:
-    try:
-        return datetime.fromisoformat(text).tzinfo is not None
-    except ValueError:
-        return False
