@@ -1,6 +1,6 @@
 """The changes that an uploaded file makes to the pets: previewed first, then applied exactly as previewed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from hashlib import sha256
@@ -42,14 +42,13 @@ class RowChange:
         return "update" if self.changed_fields else "skip"
 
 
-def errors_in(lines: Sequence[Line]) -> list[tuple[int, str]]:
-    """Return the errors of the lines, with their numbers; each id occurs once."""
-    errors = [(line.number, error) for line in lines for error in line.errors]
+def errors_in(lines: Iterable[Line]) -> Iterator[tuple[int, str]]:
+    """Yield the errors of the lines, with their numbers; each id occurs once."""
     first: dict[str, int] = {}
     for line in lines:
+        yield from ((line.number, error) for error in line.errors)
         if line.row and line.row.id and first.setdefault(line.row.id, line.number) != line.number:
-            errors.append((line.number, f"Duplicate ID: also on line {first[line.row.id]}."))
-    return sorted(errors)
+            yield line.number, f"Duplicate ID: also on line {first[line.row.id]}."
 
 
 def changes_by(lines: Sequence[Line], *, lock: bool = False) -> list[RowChange]:

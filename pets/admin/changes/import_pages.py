@@ -140,7 +140,7 @@ def _preview(request: HttpRequest, upload: Upload) -> HttpResponse:
     lines = _lines(request, upload)
     if len(lines) > MAX_ROWS or not lines:
         return _errors_page(request, upload, [(0, TOO_MANY if lines else NO_PETS)])
-    if errors := import_diff.errors_in(lines):
+    if errors := [*import_diff.errors_in(lines)]:
         if upload.mapping:
             upload.keep(digest="")
         return _errors_page(request, upload, errors)

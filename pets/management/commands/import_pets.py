@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from hashlib import file_digest
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from secrets import randbelow
 from shutil import copyfileobj
@@ -21,6 +21,7 @@ from pets import creator
 from pets.fields import new_pet_id
 from pets.files.columns import DATES, ColumnMapping
 from pets.files.csv_rows import ENCODINGS
+from pets.files.import_diff import errors_in
 from pets.files.reading import checked_lines
 from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, File, Line
 from pets.management.terminal import STANDARD_STREAM, all_or_nothing, format_of, progress
@@ -152,16 +153,13 @@ class Command(DatabaseCommand):
 
     def _taken(self) -> Iterator[LineError]:
         """Yield an error for each row whose id the database or an earlier row has."""
-        first: dict[str, int] = {}
         for batch in self._read():
-            ids = [line.row.id for line in batch if line.row and line.row.id]
-            existing = set(Pet.objects.filter(pk__in=ids).values_list("pk", flat=True))
-            for line in batch:
-                pk = line.row.id if line.row else None
-                if pk in existing:
-                    yield line.number, f"A pet with the ID {pk} already exists."
-                elif pk and first.setdefault(pk, line.number) != line.number:
-                    yield line.number, f"Duplicate ID: also on line {first[pk]}."
+            numbers = {line.row.id: line.number for line in batch if line.row and line.row.id}
+            existing = set(Pet.objects.filter(pk__in=numbers).values_list("pk", flat=True))
+            yield from (
+                (line, f"A pet with the ID {pk} already exists.") for pk, line in numbers.items() if pk in existing
+            )
+        yield from errors_in(chain.from_iterable(self._read()))
 
     def _reject(self, errors: list[LineError]) -> None:
         for number, error in errors[:_MAX_ERRORS]:
