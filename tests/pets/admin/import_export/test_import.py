@@ -60,7 +60,7 @@ def test_a_preview_writes_only_the_upload_and_begins_no_transaction(staff: Clien
 
     assert stored() == [(pet.pk, "Rex", None, "available")]
     assert not Item.objects.exists()
-    statements = [query["sql"] for query in queries if not query["sql"].startswith("SELECT")]
+    statements = [query["sql"] for query in queries if not query["sql"].lstrip().startswith("SELECT")]
     assert [statement.split(" (")[0] for statement in statements] == ['INSERT INTO "pets_upload"', ANY]
     assert statements[1].startswith('DELETE FROM "pets_upload"')
 
