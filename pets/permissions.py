@@ -12,8 +12,18 @@ def may_see_pets(user: Any) -> bool:
 
 
 def may_see_inventory(user: Any) -> bool:
-    """Return whether an account may see the numbers of pets by status, and the list of pets."""
+    """Return whether an account may see the numbers of pets by status."""
     return bool(user.has_perm("store.view_inventoryitem") or user.has_perm(_CHANGE_STATUS))
+
+
+def may_see_list(user: Any) -> bool:
+    """Return whether an account may see the list of pets."""
+    return may_see_pets(user) or may_see_inventory(user)
+
+
+def may_import(user: Any) -> bool:
+    """Return whether an account may import files, which add pets and change others."""
+    return bool(user.has_perms(["pets.add_pet", EDIT]))
 
 
 def permission_to_change(user: Any) -> str:

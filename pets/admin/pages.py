@@ -1,5 +1,6 @@
 """The pages of pets in the admin."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import urlencode
@@ -35,9 +36,9 @@ from pets.admin.lists.changelist import PetChangeList, SearchPaginator
 from pets.admin.lists.columns import created, created_by_api, sold, status_badge, status_menu
 from pets.admin.lists.export_page import export_view, print_view
 from pets.admin.lists.saved_filters import remove_filter_view, save_filter_view
-from pets.fields import EDITABLE
+from pets.fields import EDITABLE, OPTIONAL_TEXTS
 from pets.models import Pet
-from pets.permissions import EDIT, may_see_inventory, may_see_pets, permission_to_change
+from pets.permissions import EDIT, may_import, may_see_list, may_see_pets, permission_to_change
 from pets.search.tags import tags_starting_with
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.admin_pages.created_once import CreatedOnce
@@ -48,8 +49,6 @@ from petservice.journal.pages import JournalPages
 
 def tags_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Return tags that begin with the text in the filter, as JSON."""
-    if not pages.has_view_permission(request):
-        raise PermissionDenied
     text = request.GET.get("q", "").replace("\0", "")
     return JsonResponse({"suggestions": tags_starting_with(text)})
 
@@ -73,22 +72,21 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
     already_created = "This form was sent already, and has added “{created}”."
     # A form that strips white space would change a client's text when staff edit another field.
     formfield_overrides: ClassVar[Any] = {CharField: {"strip": False}}
-    list_display: Any = (*EDITABLE, created, sold, created_by_api, "history")
     search_help_text = "A full ID, or the start of any words."
     sortable_by: ClassVar[Any] = ("name", status_badge, status_menu, created, sold)
     list_per_page = 50
     show_full_result_count = False
     actions = [*STATUS_ACTIONS, set_tag, delete_selected]
-    # Views by the last part of their URLs; each gets this object and the request.
+    # Views by the last part of their URLs, and who may use each; a view gets this object and the request.
     views: ClassVar[Any] = {
-        "tags": tags_view,
-        "save_filter": save_filter_view,
-        "remove_filter": remove_filter_view,
-        "import": upload_view,
-        "import_columns": columns_view,
-        "process_import": confirmation_view,
-        "export": export_view,
-        "print": print_view,
+        "tags": (tags_view, may_see_list),
+        "save_filter": (save_filter_view, may_see_list),
+        "remove_filter": (remove_filter_view, may_see_list),
+        "import": (upload_view, may_import),
+        "import_columns": (columns_view, may_import),
+        "process_import": (confirmation_view, may_import),
+        "export": (export_view, may_see_pets),
+        "print": (print_view, may_see_pets),
     }
 
     class Media:
@@ -106,10 +104,16 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
 
     def get_urls(self) -> list[URLPattern]:
         own = [
-            path(f"{name}/", self.admin_site.admin_view(partial(view, self)), name=f"pets_pet_{name}")
+            path(f"{name}/", self.admin_site.admin_view(partial(self._view, *view)), name=f"pets_pet_{name}")
             for name, view in self.views.items()
         ]
         return [*own, *super().get_urls()]
+
+    def _view(self, view: Any, may_use: Callable[[Any], bool], request: HttpRequest) -> HttpResponse:
+        if not may_use(request.user):
+            raise PermissionDenied
+        response: HttpResponse = view(self, request)
+        return response
 
     # Permissions.
 
@@ -118,7 +122,7 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
         return True
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return may_see_pets(request.user) or may_see_inventory(request.user)
+        return may_see_list(request.user)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether the user may change the statuses of pets."""
@@ -135,14 +139,13 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
         return format_html(_CHECKBOX, ACTION_CHECKBOX_NAME, obj.pk, obj.name) + hidden_version(obj)
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Show the API key that created a pet only to users with the permission to view keys.
+        """Return the columns. A status is a menu, or a badge if the user may not change it."""
+        status = status_menu if self.has_change_permission(request) else status_badge
+        return ("name", *OPTIONAL_TEXTS, status, created, sold, self._created_by(request), "history")
 
-        A status is a menu, or a badge if the user may not change it.
-        """
-        columns: dict[Any, Any] = {"status": status_menu if self.has_change_permission(request) else status_badge}
-        if request.user.has_perm("apikeys.view_apikey"):
-            columns[created_by_api] = "created_by_key"
-        return tuple(columns.get(name, name) for name in self.list_display)
+    def _created_by(self, request: HttpRequest) -> Any:
+        """Return the column of the creator, which names an API key only to users with the permission to view keys."""
+        return "created_by_key" if request.user.has_perm("apikeys.view_apikey") else created_by_api
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         return super().get_form(request, obj, change, **{"form": PetForm if change else NewPetForm} | kwargs)
@@ -150,8 +153,7 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         if obj is None:
             return (*EDITABLE, "form_token")
-        key = "created_by_key" if request.user.has_perm("apikeys.view_apikey") else created_by_api
-        return (*EDITABLE, "id", "created_at", "sold_at", key)
+        return (*EDITABLE, "id", "created_at", "sold_at", self._created_by(request))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         if obj is None:
@@ -213,21 +215,16 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
     log_change = log_addition
 
     def response_add(self, request: HttpRequest, obj: Pet, post_url_continue: str | None = None) -> HttpResponse:
-        """Return the next page. A form for another pet keeps the tag and the status."""
+        """Return the next page, which has a message already. A form for another pet keeps the tag and the status."""
+        filters = self.get_preserved_filters(request)  # of the list, to which each page leads back
         if "_addanother" in request.POST:
             query = urlencode({"tag": obj.tag or "", "status": obj.status})
-            return redirect(f"{request.path}?{query}&{self.get_preserved_filters(request)}")
+            return redirect(f"{reverse('admin:pets_pet_add')}?{query}&{filters}".rstrip("&"))
         if "_continue" in request.POST:
-            return redirect("admin:pets_pet_change", obj.pk)
-        return self.response_post_save_add(request, obj)
-
-    def response_change(self, request: HttpRequest, obj: Pet) -> HttpResponse:
-        """Return the next page. The message about the change is that of add_event_of_edit."""
-        if "_continue" in request.POST:
-            return redirect(request.get_full_path())
-        if "_addanother" in request.POST:
-            return redirect("admin:pets_pet_add")
+            return redirect(f"{reverse('admin:pets_pet_change', args=[obj.pk])}?{filters}".rstrip("?"))
         return self.response_post_save_change(request, obj)
+
+    response_change: Any = response_add
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show the page that asks, and move the pet into the trash when its form is sent."""

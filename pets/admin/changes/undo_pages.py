@@ -16,7 +16,7 @@ from pets import undo
 from pets.admin.lists.changelist import OrderedList
 from pets.models import RecentChange
 from pets.models.pet import count_of_pets
-from pets.permissions import may_see_inventory, may_see_pets
+from pets.permissions import may_see_list
 from petservice.admin_pages.mixins import ReadOnlyPages
 from petservice.admin_pages.staff_page import staff_page
 from petservice.admin_pages.wording import first_names
@@ -84,7 +84,7 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
         return format_html('<a href="{}" aria-label="Undo: {}">Undo</a>', url, change.message)
 
     def has_view_permission(self, request: HttpRequest, obj: RecentChange | None = None) -> bool:
-        return may_see_pets(request.user) or may_see_inventory(request.user)
+        return may_see_list(request.user)
 
     # The page that undoes a change.
 
