@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 from pets import trash
 from pets.fields import EDITABLE
-from pets.models import Pet, TrashedPet
+from pets.models import Pet
 from petservice.db.lookups import Among
 from petservice.journal.models import Event, Item
 from petservice.journal.recording import Change, Values, add_event
@@ -78,15 +78,14 @@ def _undoing(event: Event) -> Undoing:
     items = [*Item.objects.select_for_update().filter(event=event).order_by("pk")]  # as trash.put_back locks them
     ids = Among("pk", [one.record_id for one in items])
     pets = {pet.pk: pet for pet in Pet.objects.select_for_update().filter(ids).order_by("pk")}
-    in_trash = {one.pk for one in TrashedPet.unexpired().filter(event=event)}
     later = _changed_later(items, [*pets])
     undoing = Undoing()
     for one in items:
         pet, after = pets.get(one.record_id), one.after
-        if after is None and pet is None and one.pk in in_trash:
+        if after is None:
             undoing.deleted.append(one)
-        elif after is None or pet is None or later[pet.pk] & {*after} or _differs(pet, after):
-            undoing.left_alone.append(pet.name if pet and after else one.record_name)
+        elif pet is None or later[pet.pk] & {*after} or _differs(pet, after):
+            undoing.left_alone.append(pet.name if pet else one.record_name)
         elif one.before is None:
             undoing.added.append(pet)
         else:
@@ -125,9 +124,9 @@ def undo(request: HttpRequest, pk: int) -> Undoing | None:
         return None
     undoing = _undoing(event)
     back = trash.put_back([one.pk for one in undoing.deleted])
-    taken = {one.pk for one in back.taken}  # by an import, after the preview
-    undoing.left_alone += [one.record_name for one in undoing.deleted if one.pk in taken]
-    undoing.deleted = [one for one in undoing.deleted if one.pk not in taken]
+    ids = {pet.pk for pet in back.pets}  # without those that an import took, or that left the trash
+    undoing.left_alone += [one.record_name for one in undoing.deleted if one.record_id not in ids]
+    undoing.deleted = [one for one in undoing.deleted if one.record_id in ids]
     changes = [
         *_restore(undoing.changed),
         *trash.delete(undoing.added, message="Undone: the addition of this pet. It is in the trash."),
