@@ -1,16 +1,9 @@
 """The creator of a pet, stored as one line of text that stays valid when the account or key is deleted."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import CharField, Func, Q, Value
 from django.db.models.lookups import Exact, IsNull
-
-
-class Creator(NamedTuple):
-    """The name of a member of staff, a command or an API key when it created a pet; only a key has a prefix."""
-
-    name: str
-    key_prefix: str = ""
 
 
 def of_key(prefix: str, name: str) -> str:
@@ -28,15 +21,15 @@ def of_command(name: str) -> str:
     return f"command {name}"
 
 
-def parsed(text: str | None) -> Creator | None:
-    """Return the creator that a stored text names, or None if the creator is unknown."""
+def parsed(text: str | None) -> tuple[str, str]:
+    """Return the prefix of the API key that a stored text names, if any, and the name of the creator at that time."""
     if not text:
-        return None
+        return "", "unknown"
     kind, _, name = text.partition(" ")
     if kind != "key":
-        return Creator(name)
+        return "", name
     key_prefix, _, name = name.partition(" ")
-    return Creator(name, key_prefix)
+    return key_prefix, name
 
 
 class KindOfCreator(Func):

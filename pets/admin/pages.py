@@ -163,11 +163,9 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
 
     @admin.display(description="created by")
     def created_by_key(self, pet: Pet) -> str:
-        created_by = creator.parsed(pet.created_by)
-        if created_by is None or not created_by.key_prefix:
-            return created_by_api(pet)
+        key_prefix, name = creator.parsed(pet.created_by)
         keys = reverse("admin:apikeys_apikey_changelist")
-        return format_html('<a href="{}?q={}">{}</a>', keys, created_by.key_prefix, created_by.name)
+        return format_html('<a href="{}?q={}">{}</a>', keys, key_prefix, name) if key_prefix else name
 
     @admin.display(description="history")
     def history(self, pet: Pet) -> str:

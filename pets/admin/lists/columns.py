@@ -57,7 +57,5 @@ def sold(pet: Pet) -> str | None:
 @admin.display(description="created by")
 def created_by_api(pet: Pet) -> str:
     """Return the creator, without the name of an API key, which not all viewers may see."""
-    created_by = creator.parsed(pet.created_by)
-    if created_by is None:
-        return "unknown"
-    return "API" if created_by.key_prefix else created_by.name
+    key_prefix, name = creator.parsed(pet.created_by)
+    return "API" if key_prefix else name
