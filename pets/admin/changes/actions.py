@@ -54,8 +54,8 @@ def change_field(pages: ModelAdmin, request: HttpRequest, selection: Selection, 
     had = f"{count_of_pets(others)} had {has} already."
     if pets:
         messages.success(request, with_undo(pages, request, f"{done} {had}" if others else done, event))
-    elif others or not (comparison.changed or comparison.deleted):
-        messages.info(request, f"Nothing was changed: {had}" if others else "Nothing was changed.")
+    elif others:
+        messages.info(request, f"Nothing was changed: {had}")
 
 
 def _present(selection: Selection, field: str) -> "Counter[str | None]":

@@ -48,8 +48,8 @@ def as_version(text: str) -> int | None:
 def selected(request: HttpRequest, queryset: QuerySet[Any]) -> Selection | None:
     """Return the pets that the user selected in a list or on a confirmation page, with the versions that it showed.
 
-    If all pets of a list are selected, the queryset has those of the other pages. Returns None after a message if the
-    pets are more than MAX_COUNTED.
+    If all pets of a list are selected, the queryset has those of the other pages. Returns None after a message if there
+    are none, or more than MAX_COUNTED.
     """
     post = request.POST
     if post.get(FIELD):
@@ -64,7 +64,9 @@ def selected(request: HttpRequest, queryset: QuerySet[Any]) -> Selection | None:
         selection = listed_now | shown
     if not all(map(is_id, selection)):
         raise BadRequest("The selection of pets is invalid.")
-    return selection if within_limit(request, selection) else None
+    if not selection:
+        messages.info(request, "There are no such pets any more. Nothing was changed.")
+    return selection if selection and within_limit(request, selection) else None
 
 
 def within_limit(request: HttpRequest, selection: Sized) -> bool:

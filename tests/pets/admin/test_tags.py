@@ -13,7 +13,7 @@ from pets.services import create_pet
 from petservice.journal.models import Event
 from tests.backoffice.pages import fields_of, messages, text_of
 from tests.backoffice.staff import granted
-from tests.pets.admin.pet_pages import LIST, histories, page_of, someone_else_edits, undo, versions_shown
+from tests.pets.admin.pet_pages import LIST, histories, page_of, sent, someone_else_edits, undo, versions_shown
 from tests.pets.admin.test_bulk_actions import act, confirm
 
 pytestmark = pytest.mark.django_db
@@ -105,6 +105,8 @@ def test_the_spellings_of_a_tag_are_offered_for_merging_on_all_pets_and_the_merg
     assert [normalize("NFC", tag) for tag in offered] == ["Süß"]
     undo(staff, response)
     assert tags() == before
+    Pet.objects.update(tag=None)
+    assert messages(sent(staff, LIST, fields)) == ["There are no such pets any more. Nothing was changed."]
 
 
 # Suggested tags.
