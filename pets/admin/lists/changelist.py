@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 
 from pets.admin.lists.filters import CREATOR, PARAMETERS, SOLD_DAYS, STATUS, TAG, PetFilterForm, filters_in_words
-from pets.admin.lists.ordering import FIRST_NAME_FIRST, LAST_SOLD_FIRST, NEWEST_FIRST, SORTABLE, Order, order_of
+from pets.admin.lists.ordering import FIRST_NAME_FIRST, LAST_SOLD_FIRST, NEWEST_FIRST, indexed, is_order
 from pets.admin.lists.saved_filters import kept
 from pets.admin.lists.suggestions import Filter, Suggestion, suggestions
 from pets.models import SavedFilter
@@ -113,7 +113,7 @@ class PetChangeList(OrderedChangeList):
         is_slow = not self.can_select_all and (self.query or self.filters.keys() - self._indexed_filters())
         if is_slow and backend().is_embedded and len(first := self._first(end)) == end:
             shown = self.root_queryset.filter(Among("pk", first[-self.list_per_page :]))
-            self.result_list = shown.order_by(*self.order.indexed)
+            self.result_list = shown.order_by(*indexed(self.order))
 
     def _first(self, number: int) -> list[str]:
         """Return the ids of the first pets of the list, or of fewer if some are far from the beginning of its order.
@@ -121,8 +121,8 @@ class PetChangeList(OrderedChangeList):
         SQLite reads pets in the order by an index, which also has the filters that the order allows.
         """
         conditions = self._conditions()
-        indexed = [conditions[names] for names in self._indexed_filters()]
-        pets = self.root_queryset.filter(*indexed).order_by(*self.order.indexed)
+        in_index = [conditions[names] for names in self._indexed_filters()]
+        pets = self.root_queryset.filter(*in_index).order_by(*indexed(self.order))
         pets = pets.annotate(fits=ExpressionWrapper(Q(*conditions.values()), BooleanField()))
         rows = pets.values_list("pk", "name", "tag", "fits")[: _MAX_TESTED + 2 * number].iterator()
         first: list[str] = []
@@ -137,7 +137,7 @@ class PetChangeList(OrderedChangeList):
         names: set[tuple[str, ...]] = set(self.filters)
         having: dict[str, set[tuple[str, ...]]] = {"status": {STATUS}, "sold_at": {STATUS, SOLD_DAYS}}
         having["created_at"] = names - {SOLD_DAYS}
-        return names & having.get(self.order.field, set())
+        return names & having.get(self.order.removeprefix("-"), set())
 
     @cached_property
     def suggestions(self) -> list[Suggestion]:
@@ -175,7 +175,7 @@ class PetChangeList(OrderedChangeList):
     @property
     def query_to_save(self) -> str:
         """Return the query string of this list, or an empty string if it has neither a search nor a filter."""
-        return kept(self.params | {ORDER_VAR: "" if self.order == self.usual_order else self.order.parameter})
+        return kept(self.params | {ORDER_VAR: "" if self.order == self.usual_order else self.order})
 
     @property
     def saved_filters(self) -> QuerySet[SavedFilter]:
@@ -186,16 +186,15 @@ class PetChangeList(OrderedChangeList):
     # The order of the list.
 
     @property
-    def order(self) -> Order:
+    def order(self) -> str:
         """Return the order that the URL names by the number of a column or by a field, or the usual one."""
         parameter = self.params.get(ORDER_VAR, "")
-        for column, field in self.sortable_columns():
-            if parameter.removeprefix("-") == str(column):
-                return Order(field, is_descending=parameter.startswith("-"))
-        return order_of(parameter) or self.usual_order
+        sign, name = ("-", parameter[1:]) if parameter.startswith("-") else ("", parameter)
+        order = sign + {str(number): field for number, field in self.sortable_columns()}.get(name, name)
+        return order if is_order(order) else self.usual_order
 
     @property
-    def usual_order(self) -> Order:
+    def usual_order(self) -> str:
         """Return the order of the list if the URL names none."""
         if self.query:
             return FIRST_NAME_FIRST
@@ -203,13 +202,13 @@ class PetChangeList(OrderedChangeList):
 
     def sortable_columns(self) -> list[tuple[int, str]]:
         """Return the numbers and the fields of the columns that an index sorts."""
-        fields = [(number, self.get_ordering_field(name)) for number, name in enumerate(self.list_display)]
-        return [(number, str(field)) for number, field in fields if field in SORTABLE]
+        fields = [(number, str(self.get_ordering_field(name))) for number, name in enumerate(self.list_display)]
+        return [(number, field) for number, field in fields if is_order(field)]
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
-        return self.order.indexed
+        return indexed(self.order)
 
     def get_ordering_field_columns(self) -> Any:
         """Return the column that the headers show as sorted."""
         columns = {field: number for number, field in self.sortable_columns()}
-        return {columns[self.order.field]: "desc" if self.order.is_descending else "asc"}
+        return {columns[self.order.removeprefix("-")]: "desc" if self.order.startswith("-") else "asc"}

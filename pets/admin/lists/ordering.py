@@ -1,6 +1,6 @@
 """The orders of the lists of pets. Each has an index, in both directions."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import F
 
@@ -13,38 +13,20 @@ _INDEXED: dict[str, tuple[Any, ...]] = {
     "created_at": (F("created_at"), F("id")),
     "sold_at": (F("status"), F("sold_at"), F("id")),  # sold pets have the last status
 }
+NEWEST_FIRST, FIRST_NAME_FIRST, LAST_SOLD_FIRST = "-created_at", "name", "-sold_at"
 
 
-class Order(NamedTuple):
-    """An order of a list: a field of a column, and whether the last value comes first."""
-
-    field: str
-    is_descending: bool = False
-
-    @property
-    def indexed(self) -> list[Any]:
-        """Return the order for a query, as an index has it."""
-        ordered = []
-        for column in _INDEXED[self.field]:
-            # Pets that are not sold are the last ones after the last sale.
-            nulls = {"nulls_last" if self.is_descending else "nulls_first": True} if column == F("sold_at") else {}
-            ordered.append(column.desc(**nulls) if self.is_descending else column.asc(**nulls))
-        return ordered
-
-    @property
-    def parameter(self) -> str:
-        """Return the value of the parameter of a URL that selects this order in every list."""
-        return f"{'-' if self.is_descending else ''}{self.field}"
+def is_order(text: str) -> bool:
+    """Return whether a list has this order: the name of a field, with a minus for its last value first."""
+    return text.removeprefix("-") in _INDEXED
 
 
-NEWEST_FIRST = Order("created_at", is_descending=True)
-FIRST_NAME_FIRST = Order("name")
-LAST_SOLD_FIRST = Order("sold_at", is_descending=True)
-# The fields by which a list can be sorted.
-SORTABLE = tuple(_INDEXED)
-
-
-def order_of(parameter: str) -> Order | None:
-    """Return the order with this parameter, or None if there is none."""
-    field = parameter.removeprefix("-")
-    return Order(field, parameter.startswith("-")) if field in SORTABLE else None
+def indexed(order: str) -> list[Any]:
+    """Return an order for a query, as an index has it."""
+    is_descending = order.startswith("-")
+    ordered = []
+    for column in _INDEXED[order.removeprefix("-")]:
+        # Pets that are not sold are the last ones after the last sale.
+        nulls = {"nulls_last" if is_descending else "nulls_first": True} if column == F("sold_at") else {}
+        ordered.append(column.desc(**nulls) if is_descending else column.asc(**nulls))
+    return ordered

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDi
 from django.urls import reverse
 
 from pets.admin.lists.filters import PARAMETERS
-from pets.admin.lists.ordering import order_of
+from pets.admin.lists.ordering import is_order
 from pets.models import SavedFilter
 
 
@@ -39,8 +39,8 @@ def kept(query: Mapping[str, Any]) -> str:
     """
     values = {name: query.get(name, "").replace("\0", "").strip() for name in (SEARCH_VAR, *PARAMETERS)}
     found = {name: value for name, value in values.items() if value}
-    order = order_of(query.get(ORDER_VAR, ""))
-    return urlencode(found | {ORDER_VAR: order.parameter} if found and order else found)
+    order = query.get(ORDER_VAR, "")
+    return urlencode(found | {ORDER_VAR: order} if found and is_order(order) else found)
 
 
 def save_filter_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:

@@ -8,7 +8,7 @@ from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import Q
 
 from pets.admin.lists.filters import SOLD_DAYS
-from pets.admin.lists.ordering import LAST_SOLD_FIRST, NEWEST_FIRST
+from pets.admin.lists.ordering import LAST_SOLD_FIRST, NEWEST_FIRST, indexed
 from pets.models import Pet
 from pets.search.words import search, words_of
 from petservice.db.folding import fold
@@ -46,7 +46,7 @@ def suggestions(query: str, filters: Sequence[Filter]) -> list[Suggestion]:
         for text, parameters, condition in filters:
             # Not `exists`, because PostgreSQL would read the table until it meets one, and has an index for the last.
             order = LAST_SOLD_FIRST if parameters.keys() & set(SOLD_DAYS) else NEWEST_FIRST
-            if Pet.objects.filter(condition).order_by(*order.indexed).first():
+            if Pet.objects.filter(condition).order_by(*indexed(order)).first():
                 found.append((f"All pets: {text}", parameters))
     return [(text, f"?{urlencode(parameters)}") for text, parameters in found]
 
