@@ -22,14 +22,7 @@ from django.utils.safestring import SafeString
 
 from pets import creator
 from pets.admin.changes.actions import STATUS_ACTIONS, delete, delete_selected, set_tag
-from pets.admin.changes.forms import (
-    NewPetForm,
-    PetForm,
-    add_all,
-    add_event_of_edit,
-    added_by_form,
-    deleted_meanwhile,
-)
+from pets.admin.changes.forms import NewPetForm, PetForm, add_all, added_by_form, deleted_meanwhile, save_edit
 from pets.admin.changes.import_pages import columns_view, confirmation_view, upload_view
 from pets.admin.changes.selection import as_version, hidden_version
 from pets.admin.lists.changelist import PetChangeList, SearchPaginator
@@ -198,17 +191,14 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
         return super().change_view(request, object_id, form_url, extra_context)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        if not change:
-            obj.created_by = creator.of_staff(request.user.get_username())
-        if not change or form.changed_data:
-            super().save_model(request, obj, form, change)
         if change:
-            add_event_of_edit(self, request, obj, form)
+            save_edit(self, request, obj, form)
         else:
+            obj.created_by = creator.of_staff(request.user.get_username())
             add_all(self, request, obj, form)
 
     def log_addition(self, request: HttpRequest, obj: Pet, message: Any) -> Any:
-        """Do nothing, because add_all and add_event_of_edit have recorded what save_model did."""
+        """Do nothing, because add_all and save_edit have recorded what save_model did."""
 
     log_change = log_addition
 

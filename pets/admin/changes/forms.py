@@ -60,9 +60,10 @@ class PetForm(MergingForm):
         help_texts = {"tag": "A category, for example the kind of animal."}
 
 
-def add_event_of_edit(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: PetForm) -> None:
-    """Record what the form has changed, and tell the user."""
+def save_edit(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: PetForm) -> None:
+    """Save what the form has changed, record it, and tell the user."""
     if form.changed_data:
+        pet.save()
         before, after = (
             {name: values[name] for name in form.changed_data} for values in (form.initial, form.cleaned_data)
         )
@@ -102,9 +103,9 @@ class NewPetForm(FormOnce, PetForm):
 
 
 def add_all(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: NewPetForm) -> None:
-    """Create the pets of a form after the first one, which is saved, record all of them together, and tell the user."""
+    """Create the pets of a form, of which `pet` is the first one, record all of them together, and tell the user."""
     values = {"tag": pet.tag, "status": pet.status, "created_by": pet.created_by}
-    pets = [pet, *Pet.objects.bulk_create(Pet(name=name, **values) for name in form.names[1:])]
+    pets = Pet.objects.bulk_create([pet, *(Pet(name=name, **values) for name in form.names[1:])])
     changes = [change_of(one, None, {name: getattr(one, name) for name in EDITABLE}) for one in pets]
     text = f"{count_of_pets(len(pets))} added." if len(pets) > 1 else f"“{pet}” added."
     event = add_event_of_change(request, Event.Kind.ADDED, text, changes, "pets.add_pet")
