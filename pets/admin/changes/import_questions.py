@@ -139,9 +139,11 @@ class QuestionsForm(forms.Form):
             self._add(name, field, self._mapping.statuses.get(word) or known_status(word))
 
     def _ask_dates(self, texts: list[str]) -> None:
-        """Ask how the times without an offset from UTC are written, if there is a way that fits all of them."""
-        foreign = [text for text in texts if not exact_time(text)]
-        dates = [name for name in DATES if foreign and all(in_utc(text, name) for text in foreign)]
+        """Ask how the times without an offset from UTC are written, by the ways that fit most of them, if any."""
+        foreign = [*dict.fromkeys(text for text in texts if not exact_time(text))]
+        fitting = {name: sum(in_utc(text, name) is not None for text in foreign) for name in DATES}
+        most = max(fitting.values())
+        dates = [name for name, number in fitting.items() if number == most > 0]
         if dates[:1] == ["year-month-day"]:
             dates = dates[:1]  # which is read besides each of the others, so that all of them fit
         if dates:

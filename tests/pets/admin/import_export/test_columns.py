@@ -158,6 +158,16 @@ def test_the_days_are_read_as_chosen(staff: Client, days: list[str], proposed: s
     assert f"{Pet.objects.order_by('pk')[0].created_at:%Y-%m-%d}" == expected
 
 
+def test_a_day_that_is_written_in_another_way_than_the_others_is_the_only_error(staff: Client) -> None:
+    page = upload(staff, "name,created_at\nRex,25.11.2026\nTom,unknown\nMia,26.11.2026 18:10\n")
+    assert answers(page)["dates"] == "day.month.year"
+
+    (error,) = re.findall("Line .*: created_at .*", text_of(send(staff, page)))
+
+    assert error.startswith("Line 3: created_at must be a time")
+    assert upload(staff, "name,created_at\nRex,unknown\n").request["PATH_INFO"] != COLUMNS
+
+
 def test_rows_without_a_name_are_listed_and_can_be_left_out(staff: Client) -> None:
     page = upload(staff, "name,tag\n*charlie,dog\n,reptile\n ,bird\n*morgan,cat\n")
     assert "line 3: reptile" in text_of(page)
