@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse
 
 from pets import trash
 from pets.admin.changes.forms import TagInput
-from pets.admin.changes.selection import Selection, compare, confirmation, selected
+from pets.admin.changes.selection import Selection, confirmation, selected, unchanged
 from pets.admin.changes.undo_pages import MAX_UNCONFIRMED, with_undo
 from pets.models import Pet
 from pets.models.pet import count_of_pets, validate_not_blank
@@ -35,8 +35,8 @@ def change_field(pages: ModelAdmin, request: HttpRequest, selection: Selection, 
     Pets whose field differs from that of the selection stay as they are, and the user gets a warning.
     """
     with transaction.atomic():
-        comparison = compare(selection, [field], {field: value})
-        pets = [pet for pet in comparison.unchanged if getattr(pet, field) != value]
+        as_shown = unchanged(request, selection, "changed", [field], {field: value})
+        pets = [pet for pet in as_shown if getattr(pet, field) != value]
         count = count_of_pets(len(pets))
         if field == "status":
             done, has = f"{count} marked as {value}.", "this status"
@@ -49,8 +49,7 @@ def change_field(pages: ModelAdmin, request: HttpRequest, selection: Selection, 
             changes = [change_of(pet, {field: getattr(pet, field)}, {field: value}) for pet in pets]
             permission = permission_to_change(request.user)
             event = add_event_of_change(request, Event.Kind.CHANGED, done, changes, permission)
-    comparison.warn(request, "changed")
-    others = len(comparison.unchanged) - len(pets)
+    others = len(as_shown) - len(pets)
     had = f"{count_of_pets(others)} had {has} already."
     if pets:
         messages.success(request, with_undo(pages, request, f"{done} {had}" if others else done, event))
@@ -140,10 +139,8 @@ def delete_selected(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[
 def delete(pages: ModelAdmin, request: HttpRequest, selection: Selection) -> None:
     """Delete the selected pets that are as shown, and tell the user."""
     with transaction.atomic():
-        comparison = compare(selection)
-        if pets := comparison.unchanged:
+        if pets := unchanged(request, selection, "deleted"):
             done = f"“{pets[0]}” deleted." if len(pets) == 1 else f"{count_of_pets(len(pets))} deleted."
             event = add_event_of_change(request, Event.Kind.DELETED, done, trash.delete(pets), "pets.delete_pet")
-    comparison.warn(request, "deleted")
     if pets:
         messages.success(request, with_undo(pages, request, done, event))

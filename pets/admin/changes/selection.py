@@ -1,7 +1,6 @@
 """The pets that staff select in a list, with the versions that it showed: read, confirmed, and compared with now."""
 
 from collections.abc import Mapping, Sequence, Sized
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -102,33 +101,17 @@ def confirmation(
     return staff_page(request, "admin/pets/confirmation.html", title, page)
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """The selected pets that are as the list showed them, those that differ, and the number that was deleted."""
+def unchanged(
+    request: HttpRequest,
+    selection: Selection,
+    verb: str,
+    fields: Sequence[str] = EDITABLE,
+    wanted: Mapping[str, str | None] | None = None,
+) -> list[Pet]:
+    """Return the selected pets that are as the list showed them, and lock them until the transaction ends.
 
-    unchanged: list[Pet]
-    changed: dict[Pet, list[str]]  # with the names of the fields that differ, if they are known
-    deleted: int
-
-    def warn(self, request: HttpRequest, verb: str) -> None:
-        """Tell the user about the pets that were left alone, with the verb of what was not done to them."""
-        names = []
-        for pet, fields in self.changed.items():
-            values = ", ".join(f"{name} {quoted(getattr(pet, name))}" for name in fields)
-            names.append(f"“{pet}” ({values})" if values else f"“{pet}”")
-        for count, what, pets in ((len(names), "changed", f": {first_names(names)}"), (self.deleted, "deleted", "")):
-            were, them = ("was", "it") if count == 1 else ("were", "them")
-            reason = f"because someone else {what} {them} in the meantime"
-            if count:
-                messages.warning(request, f"{count_of_pets(count)} {were} not {verb}, {reason}{pets}.")
-
-
-def compare(
-    selection: Selection, fields: Sequence[str] = EDITABLE, wanted: Mapping[str, str | None] | None = None
-) -> Comparison:
-    """Compare these fields of the selected pets with the database, and lock the pets until the transaction ends.
-
-    A pet that has the values already that are wanted of some fields counts as unchanged.
+    Tells the user which pets someone else deleted, or changed in these fields, with the verb of what is not done to
+    them. A pet that has the values already that are wanted of some fields counts as unchanged.
     """
     pets = list(Pet.objects.select_for_update().filter(Among("pk", [*selection])).order_by("pk"))
     others = {pet: version for pet in pets if (version := selection[pet.pk]) not in (None, pet.version)}
@@ -139,5 +122,12 @@ def compare(
         known = [name for name in fields if name in then] if then else []
         is_as_wanted = wanted is not None and all(getattr(pet, name) == value for name, value in wanted.items())
         if (then is None or known) and not is_as_wanted:
-            changed[pet] = known
-    return Comparison([pet for pet in pets if pet not in changed], changed, len(selection) - len(pets))
+            now = ", ".join(f"{name} {quoted(getattr(pet, name))}" for name in known)
+            changed[pet] = f"“{pet}” ({now})" if now else f"“{pet}”"
+    names = f": {first_names([*changed.values()])}"
+    for count, what, which in ((len(changed), "changed", names), (len(selection) - len(pets), "deleted", "")):
+        were, them = ("was", "it") if count == 1 else ("were", "them")
+        reason = f"because someone else {what} {them} in the meantime"
+        if count:
+            messages.warning(request, f"{count_of_pets(count)} {were} not {verb}, {reason}{which}.")
+    return [pet for pet in pets if pet not in changed]
