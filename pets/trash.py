@@ -5,7 +5,7 @@ Only the admin deletes pets through the trash. Commands and programs that use th
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -25,33 +25,22 @@ def delete(pets: Sequence[Pet], *, message: str = "") -> list[Change]:
     return [Change(pet.pk, pet.name, values_of(pet), None, message) for pet in pets]
 
 
-class PutBack(NamedTuple):
-    """The pets that were put back, and those whose id belongs to another pet now."""
-
-    pets: list[Pet]
-    taken: list[TrashedPet]
-
-    def changes(self, message: str = "") -> list[Change]:
-        """Return the changes to record."""
-        return [
-            Change(pet.pk, pet.name, None, {name: getattr(pet, name) for name in EDITABLE}, message)
-            for pet in self.pets
-        ]
-
-
-def put_back(keys: Sequence[int], *, now: datetime | None = None) -> PutBack:
+def put_back(
+    keys: Sequence[int], *, message: str = "", now: datetime | None = None
+) -> tuple[list[Change], list[TrashedPet]]:
     """Create deleted pets again with all their values, and take them out of the trash.
 
-    Keys that are not in the trash are ignored.
+    Returns the changes to record, and those whose id belongs to another pet now. Keys that are not in the trash are
+    ignored.
     """
     try:
-        return _put_back(keys, now)
+        return _put_back(keys, message, now)
     except IntegrityError:  # an import created one of these ids after the query for them, so that it is found now
-        return _put_back(keys, now)
+        return _put_back(keys, message, now)
 
 
 @transaction.atomic
-def _put_back(keys: Sequence[int], now: datetime | None) -> PutBack:
+def _put_back(keys: Sequence[int], message: str, now: datetime | None) -> tuple[list[Change], list[TrashedPet]]:
     locked = TrashedPet.unexpired(now=now).select_for_update(of=("self",)).filter(Among("pk", keys)).order_by("pk")
     # The last one comes back, if several deleted pets have one id.
     trashed = sorted(locked, key=lambda one: (one.event.at, one.pk), reverse=True)
@@ -65,7 +54,8 @@ def _put_back(keys: Sequence[int], now: datetime | None) -> PutBack:
     pets = [one.pet for one in back]
     write_with_sales(pets)
     TrashedPet.objects.filter(Among("pk", [one.pk for one in back])).update(in_trash_until=None)
-    return PutBack(pets, taken)
+    changes = [Change(pet.pk, pet.name, None, {name: getattr(pet, name) for name in EDITABLE}, message) for pet in pets]
+    return changes, taken
 
 
 def write_with_sales(pets: Sequence[Pet], **options: Any) -> None:
@@ -75,5 +65,3 @@ def write_with_sales(pets: Sequence[Pet], **options: Any) -> None:
     Pet.objects.bulk_create(pets, **options)
     if unknown:
         Pet.objects.filter(Among("pk", [pet.pk for pet in unknown])).update(sold_at=None)
-    for pet in unknown:
-        pet.sold_at = None

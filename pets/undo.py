@@ -123,14 +123,14 @@ def undo(request: HttpRequest, pk: int) -> Undoing | None:
     if event is None:
         return None
     undoing = _undoing(event)
-    back = trash.put_back([one.pk for one in undoing.deleted])
-    ids = {pet.pk for pet in back.pets}  # without those that an import took, or that left the trash
+    back, _ = trash.put_back([one.pk for one in undoing.deleted], message="Undone: the deletion of this pet.")
+    ids = {change.record_id for change in back}  # without those that an import took, or that left the trash
     undoing.left_alone += [one.record_name for one in undoing.deleted if one.record_id not in ids]
     undoing.deleted = [one for one in undoing.deleted if one.record_id in ids]
     changes = [
         *_restore(undoing.changed),
         *trash.delete(undoing.added, message="Undone: the addition of this pet. It is in the trash."),
-        *back.changes("Undone: the deletion of this pet."),
+        *back,
     ]
     left_alone = f" Left alone: {len(undoing.left_alone):,}." if undoing.left_alone else ""
     message = f"{event.message} By {event.account_name}.{left_alone}"

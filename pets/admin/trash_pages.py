@@ -92,18 +92,17 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
         if not within_limit(request, keys):
             return None
         with transaction.atomic():
-            done = trash.put_back(keys)
-            if done.pets:
-                add_event(request, Event.Kind.RESTORED, target=Pet, message="From the trash.", changes=done.changes())
-        pets, taken = done
+            back, taken = trash.put_back(keys)
+            if back:
+                add_event(request, Event.Kind.RESTORED, target=Pet, message="From the trash.", changes=back)
         if taken:
             message = f"A pet with the same ID exists already, so these stay in the trash: {first_names(taken)}."
             self.message_user(request, message, messages.WARNING)
-        if gone := len(keys) - len(pets) - len(taken):
+        if gone := len(keys) - len(back) - len(taken):
             message = f"{count_of_pets(gone)} could not be put back: not in the trash any more."
             self.message_user(request, message, messages.WARNING)
-        if pets:
-            names = first_names([f"“{pet}”" for pet in pets])
+        if back:
+            names = first_names([f"“{change.record_name}”" for change in back])
             self.message_user(request, f"Put back with all values: {names}.", messages.SUCCESS)
         return None
 
