@@ -84,17 +84,13 @@ def _undoing(event: Event) -> Undoing:
         pet, after = pets.get(one.record_id), one.after
         if after is None:
             undoing.deleted.append(one)
-        elif pet is None or later[pet.pk] & {*after} or _differs(pet, after):
+        elif pet is None or later[pet.pk] & {*after} or any(getattr(pet, name) != after[name] for name in after):
             undoing.left_alone.append(pet.name if pet else one.record_name)
         elif one.before is None:
             undoing.added.append(pet)
         else:
             undoing.changed.append((pet, one.before))
     return undoing
-
-
-def _differs(pet: Pet, values: Values) -> bool:
-    return any(getattr(pet, name) != value for name, value in values.items())
 
 
 def _changed_later(items: Sequence[Item], ids: list[str]) -> dict[str, set[str]]:

@@ -27,14 +27,19 @@ from petservice.journal.sentences import quoted
 # The field of a confirmation page that holds the selection. One field, because Django limits the number of fields.
 FIELD = "selection"
 _VERSION = "version-"
+# Django's own checkbox, whose template would take a tenth of the time of a list, and the version of the pet.
+_CHECKBOX = (
+    '<input type="checkbox" name="{}" value="{}" class="action-select" '
+    'aria-label="Select this object for an action - {}"><input type="hidden" name="{}{}" value="{}">'
+)
 
 # The versions of the selected pets that the user saw, by their ids. None is a version that the request does not name.
 Selection = dict[str, int | None]
 
 
-def hidden_version(pet: Any) -> SafeString:
-    """Return the hidden field of a row with the version of its pet."""
-    return format_html('<input type="hidden" name="{}{}" value="{}">', _VERSION, pet.pk, pet.version)
+def checkbox(pet: Pet) -> SafeString:
+    """Return the checkbox of a row, with a hidden field for the version of its pet."""
+    return format_html(_CHECKBOX, ACTION_CHECKBOX_NAME, pet.pk, pet.name, _VERSION, pet.pk, pet.version)
 
 
 def as_version(text: str) -> int | None:
