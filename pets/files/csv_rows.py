@@ -36,11 +36,15 @@ def csv_rows(file: File, encoding: str = "") -> Rows:
     number = 1
     try:
         lines = _lines(text)
-        skipped, first = next(((n, line) for n, line in enumerate(lines) if _VISIBLE_TEXT.search(line)), (0, ""))
+        visible = ((number, line) for number, line in enumerate(lines, start=1) if _VISIBLE_TEXT.search(line))
+        number, first = next(visible, (1, ""))
+        delimiters = [*_DELIMITERS]
+        if separator := _SEPARATOR_LINE.fullmatch(first):
+            delimiters = [separator[1]]
+            number, first = next(visible, (number, first))
         start_lines = [first, *islice(lines, HEADER_WITHIN - 1)]
-        position, delimiter = _header_of(start_lines)
-        skipped += position
-        number = skipped + 1
+        position, delimiter = _header_of(start_lines, delimiters)
+        header_number = number = number + position
         header = start_lines[position].lstrip("\ufeff")
         # A header with a blank after the separator comes from a program that writes one everywhere. An export has none.
         has_blanks = f"{delimiter} " in header
@@ -49,13 +53,13 @@ def csv_rows(file: File, encoding: str = "") -> Rows:
         cells = csv.reader(chain([header], rest), strict=True, delimiter=delimiter, skipinitialspace=has_blanks)
         columns = next(cells, [])
         yield number, columns
-        number = skipped + cells.line_num + 1
+        number = header_number + cells.line_num
         for row in cells:
             content = "".join(row)
             if VISIBLE.search(content):
                 row = [unescape(cell) for cell in row] if "'" in content else row
                 yield number, row if len(row) == len(columns) else _fitted(row, columns, delimiter)
-            number = skipped + cells.line_num + 1
+            number = header_number + cells.line_num
     except csv.Error as error:
         raise BrokenFileError(number, f"the CSV is broken ({error}): is a quote missing or left over?") from None
     except UnicodeError:
@@ -76,18 +80,10 @@ def _lines(text: IO[str]) -> Iterator[str]:
         yield line
 
 
-def _header_of(lines: list[str]) -> tuple[int, str]:
-    """Return the position of the header among the first lines, and the separator of the file."""
-    skipped, delimiters = 0, list(_DELIMITERS)
-    for position, line in enumerate(lines):
-        if separator := _SEPARATOR_LINE.fullmatch(line):
-            skipped, delimiters = position + 1, [separator[1]]
-        elif _VISIBLE_TEXT.search(line):
-            break
-    visible = [position for position, line in enumerate(lines) if position >= skipped and _VISIBLE_TEXT.search(line)]
-    if not visible:
-        return len(lines) - 1, delimiters[0]
-
+def _header_of(lines: list[str], delimiters: list[str]) -> tuple[int, str]:
+    """Return the position of the header among the first lines, and which of the separators the file has."""
+    # The first one has no text if the whole file has none.
+    visible = [position for position, line in enumerate(lines) if position == 0 or _VISIBLE_TEXT.search(line)]
     ranked = []
     for delimiter in delimiters:
         rows = [[cell.strip(' "') for cell in lines[position].rstrip("\r\n").split(delimiter)] for position in visible]

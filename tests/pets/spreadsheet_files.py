@@ -30,6 +30,7 @@ READ: dict[str, tuple[str, Pets]] = {
     # A line that names the separator for a spreadsheet.
     "sep=;": ("sep=;\r\nname;tag\r\nMordka;cat\r\n", [(3, "Mordka", "cat")]),
     "sep=, after a byte order mark": ("\ufeffsep=,\r\nname,tag\r\nMordka,cat\r\n", [(3, "Mordka", "cat")]),
+    "sep=; and many empty rows": ("sep=;\r\n" + ";\r\n" * 30 + "name;tag\r\nMordka;cat\r\n", [(33, "Mordka", "cat")]),
     "sep=; in quotes": ('"sep=;"\r\n"name";"tag"\r\n"Mordka";"cat"\r\n', [(3, "Mordka", "cat")]),
     "sep= and a tab": ("SEP=\t\nname\ttag\nMordka\tcat\n", [(3, "Mordka", "cat")]),
     "sep= and another separator": ("sep=|\nname|tag\nMordka|cat\n", [(3, "Mordka", "cat")]),
