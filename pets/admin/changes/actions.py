@@ -104,7 +104,8 @@ class SetTagForm(forms.Form):
 @admin.action(description="Set tag…", permissions=["edit"])
 def set_tag(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
     """Ask for a tag, and give it to the selected pets, or to all that have one of its spellings."""
-    if merged := request.POST.get("spellings_of"):  # the filter by a tag finds also those with other accents
+    merged = request.POST.get("spellings_of", "").replace("\0", "")
+    if merged:  # the filter by a tag finds also those with other accents
         spellings = [tag for tag in spellings_in_use(merged) if same_tag(tag) == same_tag(merged)]
         queryset = Pet.objects.filter(equals_any("tag", spellings))
     if (selection := selected(request, queryset)) is None:

@@ -109,6 +109,14 @@ def test_the_spellings_of_a_tag_are_offered_for_merging_on_all_pets_and_the_merg
     assert messages(sent(staff, LIST, fields)) == ["There are no such pets any more. Nothing was changed."]
 
 
+def test_a_merge_of_a_tag_with_nul_is_no_error_of_the_server(staff: Client) -> None:
+    pet = create_pet(name="Rex", tag="dog")
+
+    page = act(staff, "set_tag", {}, pet, spellings_of="d\0og", select_across="1")
+
+    assert "Give one tag to 1 pet?" in page.content.decode()
+
+
 # Suggested tags.
 
 
