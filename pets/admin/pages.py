@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import admin
@@ -13,7 +12,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import connection, transaction
 from django.db.models import CharField
 from django.forms import Script
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
@@ -196,12 +195,12 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
 
     def response_add(self, request: HttpRequest, obj: Pet, post_url_continue: str | None = None) -> HttpResponse:
         """Return the next page, which has a message already. A form for another pet keeps the tag and the status."""
-        filters = self.get_preserved_filters(request)  # of the list, to which each page leads back
+        filters = QueryDict(self.get_preserved_filters(request))  # of the list, to which each page leads back
         if "_addanother" in request.POST:
-            query = urlencode({"tag": obj.tag or "", "status": obj.status})
-            return redirect(f"{reverse('admin:pets_pet_add')}?{query}&{filters}".rstrip("&"))
+            values = {"tag": obj.tag or "", "status": obj.status}
+            return redirect(reverse("admin:pets_pet_add", query=values | filters.dict()))
         if "_continue" in request.POST:
-            return redirect(f"{reverse('admin:pets_pet_change', args=[obj.pk])}?{filters}".rstrip("?"))
+            return redirect(reverse("admin:pets_pet_change", args=[obj.pk], query=filters))
         return self.response_post_save_change(request, obj)
 
     response_change: Any = response_add

@@ -6,7 +6,7 @@ from django.contrib import admin, messages
 from django.contrib.admin import ModelAdmin
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.middleware.csrf import get_token
 from django.urls import reverse
 from django.utils.html import format_html
@@ -39,8 +39,8 @@ def with_undo(pages: ModelAdmin, request: HttpRequest, message: Any, event: Even
 
     Both lead back to the list with its present filters.
     """
-    filters = pages.get_preserved_filters(request)
-    url = reverse("admin:pets_recentchange_change", args=[event.pk]) + (f"?{filters}" if filters else "")
+    filters = QueryDict(pages.get_preserved_filters(request))
+    url = reverse("admin:pets_recentchange_change", args=[event.pk], query=filters)
     if event.count > MAX_UNCONFIRMED:
         return format_html('{} <a class="undo" href="{}">Undo</a>', message, url)
     return format_html(
@@ -114,5 +114,6 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
             self.message_user(request, " ".join(["Undone.", *done]), messages.SUCCESS)
         else:
             self.message_user(request, "Nothing was undone, and no pet was changed.", messages.INFO)
-        filters = request.GET.get("_changelist_filters", "")  # of the list that showed the message with the button
-        return HttpResponseRedirect(reverse("admin:pets_pet_changelist") + (f"?{filters}" if filters else ""))
+        # Of the list that showed the message with the button.
+        filters = QueryDict(request.GET.get("_changelist_filters", ""))
+        return HttpResponseRedirect(reverse("admin:pets_pet_changelist", query=filters))

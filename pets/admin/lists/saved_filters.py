@@ -80,5 +80,4 @@ def remove_filter_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
 
 
 def _back(query: str) -> HttpResponse:
-    url = reverse("admin:pets_pet_changelist")
-    return HttpResponseRedirect(f"{url}?{query}" if query else url)
+    return HttpResponseRedirect(reverse("admin:pets_pet_changelist", query=QueryDict(query)))
