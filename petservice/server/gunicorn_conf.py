@@ -61,7 +61,7 @@ def when_ready(server: Any) -> None:
     server.handle_usr2 = lambda: server.log.warning("SIGUSR2 is ignored: restart the service to run new code.")
     if settings.METRICS_ADDRESS is not None:
         _serve_metrics(server, *settings.METRICS_ADDRESS)
-    server.app.when_ready()
+    server.app.when_ready(server.LISTENERS[0].cfg_addr)
     # Exclude all loaded objects from garbage collection. They stay anyway, and the collector would write to them, which
     # copies their shared memory.
     gc.collect()

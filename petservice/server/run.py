@@ -42,8 +42,8 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
         Raises CommandError if the server could not start: if an address is in use, for example.
         """
         self._bind = bind
-        # Called when all that can fail has been tried, and before the first worker starts.
-        self.when_ready: Callable[[], object] = lambda: None
+        # Called with the address of the first listener, when all that can fail has been tried, before a worker starts.
+        self.when_ready: Callable[[Any], object] = lambda address: None
         super().__init__()
         _require_temporary_directory()
         _allow_open_files()

@@ -1,5 +1,6 @@
 """`manage.py serve` prepares the database, prints the first account and API key, and becomes the web server."""
 
+import os
 import re
 import signal
 import ssl
@@ -15,7 +16,8 @@ from django.db import connection
 
 from petservice.management.commands import serve
 from tests.databases import fresh_database_url
-from tests.service import TLS, Service, free_port, log_in, make_certificate, running_service
+from tests.processes import start
+from tests.service import SERVE, TLS, Service, free_port, log_in, make_certificate, running_service
 from tests.waiting import wait_until
 
 # The migrations that were run twice.
@@ -160,20 +162,34 @@ def test_database_with_migrations_of_a_later_version_is_accepted(tmp_path: Path,
 
 @pytest.mark.once
 @pytest.mark.parametrize(
-    ("bind", "address"),
+    ("address", "shown"),
     [
-        (None, "http://127.0.0.1:8000"),
-        ("0.0.0.0:9000", "http://127.0.0.1:9000"),
-        ("[::]:9000", "http://127.0.0.1:9000"),
-        ("pets.example.com:9000", "http://pets.example.com:9000"),
-        ("unix:/run/pets", "--unix-socket /run/pets http://localhost"),
-        ("unix:///run/pets", "--unix-socket /run/pets http://localhost"),
+        (("127.0.0.1", 8000), "http://127.0.0.1:8000"),
+        (("0.0.0.0", 9000), "http://127.0.0.1:9000"),
+        (("::", 9000), "http://127.0.0.1:9000"),
+        (("::1", 9000, 0, 0), "http://[::1]:9000"),
+        (("pets.example.com", 9000), "http://pets.example.com:9000"),
+        ("/run/pets", "--unix-socket /run/pets http://localhost"),
     ],
 )
 def test_first_start_prints_an_address_of_this_machine(
-    bind: str | None, address: str, monkeypatch: pytest.MonkeyPatch
+    address: object, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("PORT", raising=False)
     monkeypatch.delenv("TLS_CERTFILE", raising=False)
 
-    assert serve._url_for_curl(bind) == address
+    assert serve._url_for_curl(address) == shown
+
+
+@pytest.mark.once
+def test_first_start_prints_the_address_that_gunicorn_s_own_variable_names(unused: Path) -> None:
+    port = free_port()
+    log, environment = unused / "log", os.environ | {"PETSERVICE_DATA_DIR": str(unused), "DATABASE_URL": ""}
+    variables = {"GUNICORN_CMD_ARGS": f"--bind 127.0.0.1:{port}", "WEB_CONCURRENCY": "1"}
+
+    process = start(SERVE, environment | variables, log, log)
+    try:
+        wait_until(lambda: process.poll() is not None or "home page" in log.read_text())
+        assert re.findall(r"^    home page  +(\S+)$", log.read_text(), re.MULTILINE) == [f"http://127.0.0.1:{port}/"]
+    finally:
+        process.terminate()
+        process.wait(timeout=40)

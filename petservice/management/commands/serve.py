@@ -3,7 +3,6 @@ import signal
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -53,18 +52,18 @@ class Command(BaseCommand):
                     call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
         time_limit.set(REQUEST_TIMEOUT)
         if is_embedded and not settings.LIVE:
-            server.when_ready = partial(self._set_up_on_first_use, bind)
+            server.when_ready = self._set_up_on_first_use
         server.run()
 
-    def _set_up_on_first_use(self, bind: str | None) -> None:
+    def _set_up_on_first_use(self, address: Any) -> None:
         with _database():
-            text = self._first_account_and_key(bind)
+            text = self._first_account_and_key(_url_for_curl(address))
         if text:
             self.stdout.write(text)
             self.stdout.flush()  # workers are forks of this process, and would print the buffered text again
 
     @transaction.atomic
-    def _first_account_and_key(self, bind: str | None) -> str:
+    def _first_account_and_key(self, url: str) -> str:
         """Make a staff account and a key if there has never been either, and return the text to print, or "".
 
         The transaction begins as a writer: of two services starting together one does this.
@@ -79,7 +78,6 @@ class Command(BaseCommand):
         api_key, plain = APIKey.objects.create_key(name="First key")
         message = f"Created by the first start of the service. {api_key.summary()}"
         add_event(None, Event.Kind.KEY_CREATED, target=api_key, message=message)
-        url = _url_for_curl(bind)
         curl = (
             f"curl -H 'X-API-Key: {plain}' -H 'Content-Type: application/json' "
             f"""-d '{{"name": "Rex", "tag": "dog"}}' {url}/v1/pets"""
@@ -114,14 +112,12 @@ def _database() -> Iterator[None]:
         connection.close()
 
 
-def _url_for_curl(bind: str | None) -> str:
-    """Return where a client on this machine finds the service, as arguments of curl."""
+def _url_for_curl(address: Any) -> str:
+    """Return where a client on this machine finds the service that listens at an address, as arguments of curl."""
     scheme = "https" if os.environ.get("TLS_CERTFILE") else "http"
-    if bind and bind.startswith("unix:"):
-        return f"--unix-socket {bind.removeprefix('unix:').removeprefix('//')} {scheme}://localhost"
-    host, _, port = (bind or "").rpartition(":")
-    if host in ("", "0.0.0.0", "[::]"):  # noqa: S104  # compared with, not bound to
+    if isinstance(address, str):
+        return f"--unix-socket {address} {scheme}://localhost"
+    host, port, *_ = address
+    if host in ("0.0.0.0", "::"):  # noqa: S104  # compared with, not bound to
         host = "127.0.0.1"
-    if not port.isdigit():
-        port = os.environ.get("PORT", "8000")
-    return f"{scheme}://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
