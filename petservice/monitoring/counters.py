@@ -16,13 +16,6 @@ def count(name: str, label: str, amount: float = 1) -> None:
         _amounts[name, label] += amount
 
 
-def count_with_seconds(name: str, seconds_name: str, label: str, seconds: float) -> None:
-    """Add 1 to a counter, and a time to the counter of its seconds, for less than two calls of `count` take."""
-    with _lock:
-        _amounts[name, label] += 1
-        _amounts[seconds_name, label] += seconds
-
-
 def amounts() -> dict[tuple[str, str], float]:
     """Return what was counted in this process and in those that it was forked from, by name and label."""
     with _lock:

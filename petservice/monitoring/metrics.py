@@ -103,8 +103,6 @@ class Metrics:
     def __init__(self) -> None:
         # What was counted since the last write, on the thread of the event loop alone.
         self._requests: defaultdict[tuple[str, str, int], Requests] = defaultdict(Requests)
-        self._key_requests: defaultdict[str, int] = defaultdict(int)
-        self._key_errors: defaultdict[str, int] = defaultdict(int)
         # The keys that have series of their own.
         self._keys: set[str] = set()
         # The counts before the fork belong to the master.
@@ -120,9 +118,12 @@ class Metrics:
         requests.numbers[bisect_left(_BOUNDS, seconds)] += 1
         requests.seconds += seconds
         if key is not None:
-            self._key_requests[key] += 1
+            if len(self._keys) < MAX_KEYS:
+                self._keys.add(key)
+            shown = key if key in self._keys else "other"
+            count("key_requests", shown)
             if status >= 400:
-                self._key_errors[key] += 1
+                count("key_errors", shown)
 
     def sample(
         self,
@@ -156,12 +157,6 @@ class Metrics:
         for (route, method, status), requests in self._requests.items():
             REQUESTS.labels(route, method, status).inc(sum(requests.numbers))
             DURATION.labels(route).add(requests.numbers, requests.seconds)
-        for name, numbers in (("key_requests", self._key_requests), ("key_errors", self._key_errors)):
-            for key, number in numbers.items():
-                if len(self._keys) < MAX_KEYS:
-                    self._keys.add(key)
-                count(name, key if key in self._keys else "other", number)
-            numbers.clear()
         self._requests.clear()
         for (name, label), amount in amounts().items():
             if new := amount - self._written.get((name, label), 0):

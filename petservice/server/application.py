@@ -35,7 +35,7 @@ from petservice.backoffice.error_views import server_error
 from petservice.client_address import address_of
 from petservice.middleware import PagePolicyMiddleware, error_response_for, with_standard_headers
 from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRecord, current_record
-from petservice.monitoring.counters import count, count_with_seconds
+from petservice.monitoring.counters import count
 from petservice.monitoring.logs import request_id
 from petservice.monitoring.telemetry import request_span
 from petservice.paths import ADMIN, LOGIN, READINESS
@@ -57,10 +57,6 @@ Message = dict[str, Any]
 T = TypeVar("T")
 
 
-class BusyError(Exception):
-    """The error that a client, or all clients together, have reached their limit."""
-
-
 class RefusedBodyError(Exception):
     """The error that a body cannot be accepted, with a message for the client."""
 
@@ -76,14 +72,15 @@ class Places:
         self._taken: Counter[object] = Counter()
 
     @contextmanager
-    def take(self, client: object) -> Iterator[None]:
-        """Return a context in which a client has a slot. Raises BusyError if it may not have another one."""
+    def take(self, client: object) -> Iterator[bool]:
+        """Return a context in which a client has a slot, and whether it may have one."""
         if self._taken[client] >= self._of_a_client or self._taken.total() >= self._number:
             count("refusals", self._name)
-            raise BusyError
+            yield False
+            return
         self._taken[client] += 1
         try:
-            yield
+            yield True
         finally:
             self._taken[client] -= 1
             self._taken += Counter()  # drops clients without a slot
@@ -109,9 +106,11 @@ class ThreadPool:
 
     def _run(self, function: Callable[[], T], submitted: float) -> T:
         now = self._started[get_ident()] = time.monotonic()
-        count_with_seconds("queued", "queue_seconds", self._name, now - submitted)
+        waited = now - submitted
+        count("queued", self._name)
+        count("queue_seconds", self._name, waited)
         if (record := current_record.get()) is not None:
-            record.queue_seconds += now - submitted
+            record.queue_seconds += waited
         try:
             return function()
         finally:
@@ -218,29 +217,26 @@ class Application:
         account = None if is_form else last_account(request)
         if account is None:
             return limits.MAX_FORM_BYTES
-        try:
-            places.enter_context(self._uploads.take(account))
-        except BusyError:
-            raise RefusedBodyError("Other uploads are under way: wait until they have ended.") from None
+        if not places.enter_context(self._uploads.take(account)):
+            raise RefusedBodyError("Other uploads are under way: wait until they have ended.")
         return limits.MAX_UPLOAD_BYTES
 
     async def _login_response(self, request: ReceivedRequest) -> Response:
         """Return the response to a login. If it begins no session, the next login has to wait for a pause."""
-        try:
-            with self._logins.take(counted_address(request)):
-                await self._password_checks.acquire()
-                pause: float = limits.FAILED_LOGIN_PAUSE
-                try:
-                    response = await self._on_thread("pages", request)
-                    if response[0] == 302:
-                        pause = 0
-                finally:
-                    asyncio.get_running_loop().call_later(pause, self._password_checks.release)
-                return response
-        except BusyError:
-            # Different times, so that few end together.
-            await asyncio.sleep(random.uniform(1, 2) * limits.REJECTION_DELAY)  # noqa: S311 no secret
-            return _without_middleware(request, too_many_logins())
+        with self._logins.take(counted_address(request)) as is_admitted:
+            if not is_admitted:
+                # Different times, so that few end together.
+                await asyncio.sleep(random.uniform(1, 2) * limits.REJECTION_DELAY)  # noqa: S311 no secret
+                return _without_middleware(request, too_many_logins())
+            await self._password_checks.acquire()
+            pause: float = limits.FAILED_LOGIN_PAUSE
+            try:
+                response = await self._on_thread("pages", request)
+                if response[0] == 302:
+                    pause = 0
+            finally:
+                asyncio.get_running_loop().call_later(pause, self._password_checks.release)
+            return response
 
     async def _on_thread(self, name: str, request: ReceivedRequest) -> Response:
         return await self.threads[name].call(partial(self._response_of_django, request))
