@@ -19,8 +19,8 @@ from petservice.fastpath.statements import Insert, Rows, Statements, names
 from petservice.fastpath.usual import UsualRequest
 from petservice.monitoring.counters import count
 
-# Number of connections for reads, and of those for inserts, so that no read waits for an insert.
-_CONNECTIONS = 3
+# Number of connections, and of those that inserts may use, so that no read waits for an insert.
+_CONNECTIONS, _INSERTING = 6, 3
 # Seconds that a request waits for a connection, and that a statement may run.
 _TIMEOUT = 5.0
 # Time limits that PostgreSQL itself enforces; the statements are small.
@@ -76,12 +76,10 @@ class PostgreSQL:
             pet=f"{self._pet.into} SELECT {', '.join(pet_values[field.attname] for field in self._pet.fields)}",
             id=pet["id"],
         )
-        self._creations = SharedWrites(self._write, at_once=_CONNECTIONS)
-        self._reading: _Places = asyncio.LifoQueue()
-        self._writing: _Places = asyncio.LifoQueue()
-        for places in (self._reading, self._writing):
-            for _ in range(_CONNECTIONS):
-                places.put_nowait(None)
+        self._creations = SharedWrites(self._write, at_once=_INSERTING)
+        self._places: _Places = asyncio.LifoQueue()
+        for _ in range(_CONNECTIONS):
+            self._places.put_nowait(None)
 
     async def find(self, key: str, request: UsualRequest) -> tuple[int, Rows | None] | None:
         """Return the id of an API key and what a request finds, or None for the rows if the key is not usable.
@@ -89,7 +87,7 @@ class PostgreSQL:
         Returns None if the key is unknown.
         """
         sql, values = self._statements.reading(request)
-        rows = await _rows(self._reading, sql, (*self._statements.key_values(key), *values), is_read=True)
+        rows = await _rows(self._places, sql, (*self._statements.key_values(key), *values), is_read=True)
         if not rows:
             return None
         key_id, is_usable, *first = rows[0]
@@ -109,7 +107,7 @@ class PostgreSQL:
     async def _write(self, sent: list[dict[str, Any]]) -> list[tuple[int, bool] | None]:
         """Create pets by one statement, and return for each what `create` returns."""
         values = (orjson.dumps(sent).decode(), *self._statements.now_and_here())
-        rows = await _rows(self._writing, self._create, values)
+        rows = await _rows(self._places, self._create, values)
         found = {pet_id: (key_id, is_new) for pet_id, key_id, is_new in rows if key_id is not None}
         return [found.get(one["id"]) for one in sent]
 

@@ -99,7 +99,7 @@ def limits() -> list[str]:
 
 async def limits_on_the_fast_path() -> list[str]:
     """Return the timeouts of a new database connection of the fast path."""
-    places = PostgreSQL()._reading
+    places = PostgreSQL()._places
     found = [(await _rows(places, f"SHOW {name}", ()))[0][0] for name in LIMITS]
     await places.get_nowait().connection.close()
     return found
@@ -142,10 +142,10 @@ def test_statements_of_the_fast_path_are_planned_once_and_use_an_index_even_of_a
             assert await database.find(key, usual_request(path))
         listed = "SELECT name, cardinality(parameter_types), custom_plans FROM pg_prepared_statements"
         # Without those of the driver and of this query.
-        prepared = await _rows(database._reading, f"{listed} WHERE statement LIKE 'WITH%%'", ())
+        prepared = await _rows(database._places, f"{listed} WHERE statement LIKE 'WITH%%'", ())
         assert {custom_plans for _, _, custom_plans in prepared} == {0}
         found = [await _plan(database, name, parameters) for name, parameters, _ in prepared]
-        await database._reading.get_nowait().connection.close()
+        await database._places.get_nowait().connection.close()
         return found
 
     found = asyncio.run(plans())
@@ -181,7 +181,7 @@ def usual_request(target: str) -> UsualRequest:
 
 async def _plan(database: PostgreSQL, statement: str, parameters: int) -> str:
     values = f"({', '.join(['NULL'] * parameters)})" if parameters else ""
-    return "\n".join(line for (line,) in await _rows(database._reading, f"EXPLAIN EXECUTE {statement}{values}", ()))
+    return "\n".join(line for (line,) in await _rows(database._places, f"EXPLAIN EXECUTE {statement}{values}", ()))
 
 
 def test_import_does_not_wait_for_a_concurrent_index_build(migrated_url: str, tmp_path: Path) -> None:

@@ -48,9 +48,6 @@ _LOCK_INTERVAL = 0.2
 # Maximum number of attempts to lock several tables. Each deadlock takes a second, and few attempts in a row have one.
 _LOCK_ATTEMPTS = 10
 
-# Whether a connection of this process, or of the one that forked it, has had its timeouts.
-_has_its_timeouts = False
-
 
 class PoolerError(OperationalError):
     """The error that a connection pooler refuses or discards the timeouts, which are in a startup parameter."""
@@ -94,7 +91,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
     is_embedded = False
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> TimeLimitedConnection:
-        global _has_its_timeouts
         own = "" if time_limit.get() is None else _OPTIONS_OF_REQUESTS
         options = f"{own} {conn_params.get('options', '')}".strip()  # the later of two values of an option counts
         try:
@@ -103,13 +99,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
             if own and "startup parameter" in str(error):
                 raise PoolerError(f"A connection pooler refuses the timeouts of the service. {_DIRECTLY}") from error
             raise
-        if own and not _has_its_timeouts:
+        if own:
             lost = ", ".join(name for (name,) in connection.execute(_LOST_TIMEOUTS))
             connection.rollback()
             if lost:
                 connection.close()
                 raise PoolerError(f"A connection pooler discards the timeouts of the service ({lost}). {_DIRECTLY}")
-            _has_its_timeouts = True
         return connection
 
     def copy_rows(
@@ -149,9 +144,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return bool(is_taken)
 
     def begin_service(self) -> None:
-        """Raise PoolerError if there is a connection pooler. Without a server, the first connection is checked."""
-        global _has_its_timeouts
-        _has_its_timeouts = False  # those of an earlier connection may be of another server
+        """Raise PoolerError if there is a connection pooler. Each later connection is checked, too."""
         limited = time_limit.set(REQUEST_TIMEOUT)
         try:
             with closing(self.copy()) as probe:
