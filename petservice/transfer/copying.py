@@ -1,7 +1,6 @@
 """The copy of all rows from one database to another, and the comparison of both, in constant memory."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
@@ -15,7 +14,7 @@ from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.core.management.color import no_style
-from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import Model
 
 from petservice.db.backend import backend
@@ -73,14 +72,6 @@ def prepare(alias: str, models: list[type[Model]]) -> None:
             call_command("migrate", database=alias, verbosity=0)
     finally:
         connections[DEFAULT_DB_ALIAS] = source
-
-
-@contextmanager
-def writers_locked_out(alias: str, models: list[type[Model]]) -> Iterator[None]:
-    """Run the block in a transaction, during which no one else writes to the tables."""
-    with transaction.atomic(using=alias):
-        backend(alias).lock_out_writers([model._meta.db_table for model in models])
-        yield
 
 
 def copy(source: str, target: str, models: list[type[Model]], on_rows: Callable[[int], object]) -> list[Summary]:

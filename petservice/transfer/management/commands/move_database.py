@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
 from django.db.models import Model, Sum
 from tqdm import tqdm
 
@@ -100,11 +100,12 @@ class Command(DatabaseCommand):
             copying.prepare(_TARGET, models)
             total = copying.count(_SOURCE, models)
             with (
-                copying.writers_locked_out(_SOURCE, models),
-                copying.writers_locked_out(_TARGET, models),
+                transaction.atomic(_SOURCE),
+                transaction.atomic(_TARGET),
                 tqdm(desc="Copying", total=total, unit=" rows", unit_scale=True, disable=None, leave=False) as bar,
             ):
                 for alias in (_SOURCE, _TARGET):
+                    backend(alias).lock_out_writers([model._meta.db_table for model in models])
                     if not backend(alias).try_lock("move_database", 0):  # two moves would wait for each other
                         raise CommandError("Another move uses the same database. Nothing was moved: wait for that one.")
                 # This trigger would give the time of the move to pets of which it is unknown when they were sold.
