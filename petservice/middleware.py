@@ -23,10 +23,11 @@ from petservice.admin_pages.staff_page import failure_page
 from petservice.api.errors import error_response, standard_error_response
 from petservice.apikeys import keys, usage
 from petservice.client_address import address_of
-from petservice.db.pending_migrations import BEING_UPDATED, pending_migrations
+from petservice.db.pending_migrations import BEING_UPDATED
 from petservice.monitoring.logs import request_id as logged_request_id
 from petservice.monitoring.logs import trace_id
 from petservice.monitoring.telemetry import trace_id_of
+from petservice.readiness import readiness
 
 logger = logging.getLogger(__name__)
 
@@ -170,6 +171,6 @@ class PendingMigrationsMiddleware(MiddlewareMixin):
     """Middleware that refuses admin pages while migrations are pending."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        if request.path_info.startswith(paths.ADMIN) and pending_migrations.count():
+        if request.path_info.startswith(paths.ADMIN) and readiness.lacks_migrations():
             return failure_page(500, "Being updated", BEING_UPDATED)
         return None

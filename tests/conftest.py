@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,10 +20,10 @@ from django.test import Client, client
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from petservice import __main__ as command_line
-from petservice.api import health
 from petservice.apikeys import usage
 from petservice.apikeys.models import APIKey
 from petservice.apikeys.usage import UsageRecorder
+from petservice.readiness import readiness
 from petservice.wsgi import Handler
 from tests import processes
 from tests.backoffice.staff import PASSWORD
@@ -130,7 +131,8 @@ def quick_passwords(settings: Any) -> None:
 def empty_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clear the cache and the recorded readiness, so that no test sees those of an earlier one."""
     django_cache.clear()
-    monkeypatch.setattr(health, "readiness", health.Readiness())
+    monkeypatch.setattr(readiness, "_checked_at", -inf)
+    monkeypatch.setattr(readiness, "_obstacle", "")
 
 
 @pytest.fixture(autouse=True)

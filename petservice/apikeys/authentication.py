@@ -11,7 +11,8 @@ from rest_framework.request import Request
 
 from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
-from petservice.db.pending_migrations import BEING_UPDATED, pending_migrations
+from petservice.db.pending_migrations import BEING_UPDATED
+from petservice.readiness import readiness
 
 HEADER = "X-API-Key"
 CHALLENGE = f'ApiKey header="{HEADER}"'
@@ -34,7 +35,7 @@ class APIKeyAuthentication(BaseAuthentication):
         if plain is None:
             return None
         # The lookup below needs the current tables.
-        if pending_migrations.may_exist and pending_migrations.count():
+        if readiness.lacks_migrations():
             raise APIException(BEING_UPDATED)
         api_key = APIKey.objects.filter(digest=keys.digest(plain)).first()
         environment = keys.environment_of(plain) if api_key is None else api_key.environment

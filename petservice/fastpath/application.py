@@ -17,13 +17,13 @@ from pets.views import unknown_pet
 from petservice.api.errors import MESSAGES, envelope
 from petservice.api.viewsets import location
 from petservice.apikeys import authentication, keys, permissions, usage
-from petservice.db.pending_migrations import pending_migrations
 from petservice.fastpath.usual import Operation, UsualRequest, usual
 from petservice.middleware import REQUEST_ID
 from petservice.monitoring.access_log import AccessRecord
 from petservice.monitoring.counters import count
 from petservice.monitoring.database_calls import DatabaseCall
 from petservice.monitoring.logs import request_id
+from petservice.readiness import readiness
 from store.services import all_counts
 
 logger = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class FastPath:
     ) -> tuple[Response | None, Receive]:
         """Return the response to a usual request, or None, and the function with which Django receives the body."""
         request = usual(scope)
-        if request is None or (pending_migrations.may_exist and request.operation is not Operation.HEALTH):
+        if request is None or (readiness.may_lack_migrations and request.operation is not Operation.HEALTH):
             return None, receive
         parts: list[bytes] = []
         if request.body_bytes:

@@ -29,7 +29,7 @@ from django.http import HttpResponse
 
 from petservice.admin_pages.staff_page import failure_page
 from petservice.api.errors import error_response
-from petservice.api.health import CHECK_TIMEOUT, WATCH_INTERVAL, readiness, renew, unavailable
+from petservice.api.health import renew
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.backoffice.error_views import server_error
 from petservice.client_address import address_of
@@ -39,6 +39,7 @@ from petservice.monitoring.counters import count
 from petservice.monitoring.logs import request_id
 from petservice.monitoring.telemetry import request_span
 from petservice.paths import ADMIN, LOGIN, READINESS
+from petservice.readiness import CHECK_TIMEOUT, NO_ANSWER, WATCH_INTERVAL, readiness
 from petservice.server import limits
 from petservice.server.messages import Receive, ReceivedRequest, Response, Send, encoded
 from petservice.sign_in.kept_forms import last_account
@@ -197,7 +198,7 @@ class Application:
                 async with asyncio.timeout(CHECK_TIMEOUT):
                     return await self._on_thread("readiness", request)
             except TimeoutError:
-                return encoded(with_standard_headers(unavailable(), request.id))
+                return encoded(with_standard_headers(error_response(503, NO_ANSWER), request.id))
         if request.is_for_api:
             await request.receive_body(receive, MAX_BODY_BYTES)  # the parser refuses a larger one
             return await self._on_thread("api", request)

@@ -9,7 +9,8 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
-from petservice.api import health
+from petservice import readiness
+from petservice.api.health import ready
 from tests.concurrent_write import on_a_connection
 from tests.waiting import wait_until
 
@@ -54,14 +55,14 @@ def test_service_without_its_database_is_not_ready(client: Client) -> None:
 def test_a_change_of_readiness_is_logged_once_with_its_reason(
     client: Client, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(health, "_INTERVAL", 0)
-    caplog.set_level("INFO", logger="petservice.api.health")
+    monkeypatch.setattr(readiness, "_INTERVAL", 0)
+    caplog.set_level("INFO", logger="petservice.readiness")
 
     for response in (1, 1, 0, 0, 2):
-        monkeypatch.setattr(health, "missing_migrations", lambda response=response: response)
+        monkeypatch.setattr(readiness, "missing_migrations", lambda response=response: response)
         client.get("/ready")
 
-    assert [record.getMessage() for record in caplog.records if record.name == "petservice.api.health"] == [
+    assert [record.getMessage() for record in caplog.records if record.name == "petservice.readiness"] == [
         "Not ready: The database lacks 1 migration(s): run the command `migrate`.",
         "Ready again.",
         "Not ready: The database lacks 2 migration(s): run the command `migrate`.",
@@ -78,10 +79,10 @@ def test_requests_during_a_check_of_the_database_wait_for_its_result(
         is_over.wait(30)
         return 0
 
-    monkeypatch.setattr(health, "missing_migrations", check)
-    monkeypatch.setattr(health, "_INTERVAL", float("inf"))
+    monkeypatch.setattr(readiness, "missing_migrations", check)
+    monkeypatch.setattr(readiness, "_INTERVAL", float("inf"))
     with ThreadPoolExecutor(4) as pool:
-        responses = [pool.submit(health.ready, rf.get("/ready")) for _ in range(4)]
+        responses = [pool.submit(ready, rf.get("/ready")) for _ in range(4)]
         wait_until(lambda: checks)
         is_over.set()
 

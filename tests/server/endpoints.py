@@ -18,6 +18,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
+from petservice import readiness
 from petservice.api import health
 from petservice.apikeys import request_counter
 from petservice.db.pending_migrations import missing_migrations
@@ -147,6 +148,6 @@ def _meta(request: HttpRequest) -> str:
     return json.dumps(strings | own)
 
 
-health.missing_migrations = _recorded_probe
+readiness.missing_migrations = _recorded_probe
 wsgi_application = EndpointsHandler()
 application = CountingApplication(wsgi_application)
