@@ -36,8 +36,6 @@ _OF_DJANGO = ("cursor_factory", "context")
 
 # The only cursor of a connection, because another one for each statement costs a third of the statement.
 _Cursor = psycopg.AsyncCursor[Any]
-# The free places for connections. A connection is made when its place is first needed.
-_Places = asyncio.LifoQueue[_Cursor | None]
 
 # The key and the rows of a statement in one round trip. Without rows, there is one with the key alone.
 _READ = "WITH k AS ({key}) SELECT k.id, k.usable, found.* FROM k LEFT JOIN ({statement}) found ON k.usable ORDER BY 3"
@@ -77,9 +75,9 @@ class PostgreSQL:
             id=pet["id"],
         )
         self._creations = SharedWrites(self._write, at_once=_INSERTING)
-        self._places: _Places = asyncio.LifoQueue()
-        for _ in range(_CONNECTIONS):
-            self._places.put_nowait(None)
+        self._unused = asyncio.Semaphore(_CONNECTIONS)
+        # A connection is opened when all that are open are in use.
+        self._idle: list[_Cursor] = []
 
     async def find(self, key: str, request: UsualRequest) -> tuple[int, Rows | None] | None:
         """Return the id of an API key and what a request finds, or None for the rows if the key is not usable.
@@ -87,7 +85,7 @@ class PostgreSQL:
         Returns None if the key is unknown.
         """
         sql, values = self._statements.reading(request)
-        rows = await _rows(self._places, sql, (*self._statements.key_values(key), *values), is_read=True)
+        rows = await self._rows(sql, (*self._statements.key_values(key), *values), is_read=True)
         if not rows:
             return None
         key_id, is_usable, *first = rows[0]
@@ -107,39 +105,41 @@ class PostgreSQL:
     async def _write(self, sent: list[dict[str, Any]]) -> list[tuple[int, bool] | None]:
         """Create pets by one statement, and return for each what `create` returns."""
         values = (orjson.dumps(sent).decode(), *self._statements.now_and_here())
-        rows = await _rows(self._places, self._create, values)
+        rows = await self._rows(self._create, values)
         found = {pet_id: (key_id, is_new) for pet_id, key_id, is_new in rows if key_id is not None}
         return [found.get(one["id"]) for one in sent]
 
+    async def _rows(self, sql: str, values: Sequence[Any], *, is_read: bool = False) -> Rows:
+        """Run a statement, and return its rows. A read is repeated once if its connection has died.
+
+        Raises psycopg's errors, and TimeoutError if no connection can be used in time.
+        """
+        if self._unused.locked():
+            async with asyncio.timeout(_TIMEOUT):
+                await self._unused.acquire()
+        else:
+            await self._unused.acquire()
+        cursor = self._idle.pop() if self._idle else None
+        try:
+            if cursor is not None and _has_ended(cursor.connection):
+                await cursor.connection.close()
+                cursor = None
+            is_repeatable = is_read and cursor is not None
+            cursor = cursor or await _connect()
+            try:
+                return await _run(cursor, sql, values)
+            except psycopg.OperationalError:
+                if not (is_repeatable and cursor.connection.closed):
+                    raise
+            cursor = await _connect()
+            return await _run(cursor, sql, values)
+        finally:
+            if cursor is not None and not cursor.connection.closed:
+                self._idle.append(cursor)
+            self._unused.release()
+
     def close(self) -> None:
         """Do nothing: the connections end with the process."""
-
-
-async def _rows(places: _Places, sql: str, values: Sequence[Any], *, is_read: bool = False) -> Rows:
-    """Run a statement on a free connection, and return its rows. A read is repeated once if the connection has died.
-
-    Raises psycopg's errors, and TimeoutError if no connection is free in time.
-    """
-    if places.empty():
-        async with asyncio.timeout(_TIMEOUT):
-            cursor = await places.get()
-    else:
-        cursor = places.get_nowait()
-    try:
-        if cursor is not None and _has_ended(cursor.connection):
-            await cursor.connection.close()
-            cursor = None
-        is_repeatable = is_read and cursor is not None
-        cursor = cursor or await _connect()
-        try:
-            return await _run(cursor, sql, values)
-        except psycopg.OperationalError:
-            if not (is_repeatable and cursor.connection.closed):
-                raise
-        cursor = await _connect()
-        return await _run(cursor, sql, values)
-    finally:
-        places.put_nowait(None if cursor is None or cursor.connection.closed else cursor)
 
 
 async def _run(cursor: _Cursor, sql: str, values: Sequence[Any]) -> Rows:

@@ -1,8 +1,9 @@
 """The service opens few connections to PostgreSQL, limits its waits, and plans its usual statements once."""
 
 import asyncio
+import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from contextvars import copy_context
@@ -17,7 +18,7 @@ from django.db import OperationalError, connection, transaction
 from pets.models import Pet
 from petservice.apikeys.models import APIKey
 from petservice.db.backend import backend, time_limit
-from petservice.fastpath.postgresql import PostgreSQL, _rows
+from petservice.fastpath.postgresql import PostgreSQL
 from petservice.fastpath.usual import UsualRequest, usual
 from tests.concurrent_write import on_a_connection, together
 from tests.databases import fresh_database_url
@@ -99,9 +100,9 @@ def limits() -> list[str]:
 
 async def limits_on_the_fast_path() -> list[str]:
     """Return the timeouts of a new database connection of the fast path."""
-    places = PostgreSQL()._places
-    found = [(await _rows(places, f"SHOW {name}", ()))[0][0] for name in LIMITS]
-    await places.get_nowait().connection.close()
+    database = PostgreSQL()
+    found = [(await database._rows(f"SHOW {name}", ()))[0][0] for name in LIMITS]
+    await database._idle[0].connection.close()
     return found
 
 
@@ -142,10 +143,10 @@ def test_statements_of_the_fast_path_are_planned_once_and_use_an_index_even_of_a
             assert await database.find(key, usual_request(path))
         listed = "SELECT name, cardinality(parameter_types), custom_plans FROM pg_prepared_statements"
         # Without those of the driver and of this query.
-        prepared = await _rows(database._places, f"{listed} WHERE statement LIKE 'WITH%%'", ())
+        prepared = await database._rows(f"{listed} WHERE statement LIKE 'WITH%%'", ())
         assert {custom_plans for _, _, custom_plans in prepared} == {0}
         found = [await _plan(database, name, parameters) for name, parameters, _ in prepared]
-        await database._places.get_nowait().connection.close()
+        await database._idle[0].connection.close()
         return found
 
     found = asyncio.run(plans())
@@ -157,6 +158,34 @@ def test_statements_of_the_fast_path_are_planned_once_and_use_an_index_even_of_a
     assert [plan for plan in found if "JIT" in plan] == []
     # The query of the inventory may scan its table, because it reads all of the few rows.
     assert [plan.count("Seq Scan") for plan in found if "store_" not in plan] == [0] * 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_connections_that_are_open_serve_requests_while_the_server_refuses_further_ones(
+    create_key: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, role = create_key(), f"limited_{os.getpid()}"
+
+    async def find() -> list[BaseException]:
+        database, request = PostgreSQL(), usual_request("/v1/pets")
+        together = [database.find(key, request) for _ in range(20)]
+        errors = [one for one in await asyncio.gather(*together, return_exceptions=True) if isinstance(one, Exception)]
+        for _ in range(10):
+            assert await database.find(key, request)
+        for cursor in database._idle:
+            await cursor.connection.close()
+        return errors
+
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE ROLE {role} LOGIN CONNECTION LIMIT 2 IN ROLE pg_read_all_data")
+        try:
+            with monkeypatch.context() as limited:
+                limited.setitem(connection.settings_dict, "USER", role)
+                errors = asyncio.run(find())
+        finally:
+            cursor.execute(f"DROP ROLE {role}")
+
+    assert {"too many connections" in str(error) for error in errors} == {True}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -181,7 +210,7 @@ def usual_request(target: str) -> UsualRequest:
 
 async def _plan(database: PostgreSQL, statement: str, parameters: int) -> str:
     values = f"({', '.join(['NULL'] * parameters)})" if parameters else ""
-    return "\n".join(line for (line,) in await _rows(database._places, f"EXPLAIN EXECUTE {statement}{values}", ()))
+    return "\n".join(line for (line,) in await database._rows(f"EXPLAIN EXECUTE {statement}{values}", ()))
 
 
 def test_import_does_not_wait_for_a_concurrent_index_build(migrated_url: str, tmp_path: Path) -> None:

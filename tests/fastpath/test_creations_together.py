@@ -25,7 +25,7 @@ def create_together(*creations: tuple[str, str, str | None]) -> list[Any]:
         outcomes: list[Any] = await asyncio.gather(*waiting, return_exceptions=True)
         database.close()
         if isinstance(database, PostgreSQL):
-            while (cursor := await database._places.get()) is not None:
+            for cursor in database._idle:
                 await cursor.connection.close()
         return outcomes
 
