@@ -1,6 +1,6 @@
 """The copy of all rows from one database to another, and the comparison of both, in constant memory."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
@@ -85,10 +85,10 @@ def copy(source: str, target: str, models: list[type[Model]], on_rows: Callable[
     summaries = []
     for model in models:
         summary = Summary(model._meta.db_table)
-        fields = model._meta.concrete_fields
-        columns = [str(field.column) for field in fields]
+        columns = [str(field.column) for field in model._meta.concrete_fields]
+        rows = _batches(source, model, summary, on_rows)
         try:
-            backend(target).copy_rows(summary.table, columns, _stored(source, target, model, summary, on_rows))
+            backend(target).copy_rows(summary.table, columns, _stored(model, target, rows))
         except (TypeError, ValidationError, ValueError) as error:
             reason = " ".join(error.messages) if isinstance(error, ValidationError) else error
             raise CommandError(
@@ -108,10 +108,8 @@ def summarise(alias: str, models: list[type[Model]], on_rows: Callable[[int], ob
     summaries = []
     for model in models:
         summary = Summary(model._meta.db_table)
-        for batch in _batches(alias, model):
-            for row in batch:
-                summary.add(row)
-            on_rows(len(batch))
+        for _ in _batches(alias, model, summary, on_rows):
+            pass
         summaries.append(summary)
     return summaries
 
@@ -130,22 +128,21 @@ def _rows(alias: str, model: type[Model]) -> Any:
     return model._base_manager.using(alias).order_by()
 
 
-def _batches(alias: str, model: type[Model]) -> Iterator[list[Row]]:
+def _batches(alias: str, model: type[Model], summary: Summary, on_rows: Callable[[int], object]) -> Iterator[list[Row]]:
+    """Yield all rows in batches, which are added to the summary."""
     rows = _rows(alias, model).values_list(*(field.attname for field in model._meta.concrete_fields))
     remaining = iter(rows.iterator(chunk_size=_BATCH))
     while batch := list(islice(remaining, _BATCH)):
-        yield batch
-
-
-def _stored(
-    source: str, target: str, model: type[Model], summary: Summary, on_rows: Callable[[int], object]
-) -> Iterator[list[list[Any]]]:
-    """Yield batches of the rows as the target stores them."""
-    fields, database = model._meta.concrete_fields, connections[target]
-    for batch in _batches(source, model):
         for row in batch:
             summary.add(row)
+        yield batch
+        on_rows(len(batch))
+
+
+def _stored(model: type[Model], target: str, batches: Iterable[list[Row]]) -> Iterator[list[list[Any]]]:
+    """Yield batches of rows as the target stores them."""
+    fields, database = model._meta.concrete_fields, connections[target]
+    for batch in batches:
         yield [
             [field.get_db_prep_save(value, database) for field, value in zip(fields, row, strict=True)] for row in batch
         ]
-        on_rows(len(batch))
