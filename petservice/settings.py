@@ -164,13 +164,11 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "petservice.api.parsers.ContentNegotiation",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "petservice.api.errors.exception_handler",
-    "DEFAULT_METADATA_CLASS": None,  # OPTIONS is an unknown method
     "URL_FORMAT_OVERRIDE": None,
 }
 if DEBUG:
     # The browsable API for administrators who are logged in.
     REST_FRAMEWORK["DEFAULT_AUTHENTICATION_CLASSES"] += ["rest_framework.authentication.SessionAuthentication"]
-    REST_FRAMEWORK["DEFAULT_METADATA_CLASS"] = "rest_framework.metadata.SimpleMetadata"
     REST_FRAMEWORK["DEFAULT_RENDERER_CLASSES"] += ["rest_framework.renderers.BrowsableAPIRenderer"]
 
 SPECTACULAR_SETTINGS = {
@@ -185,7 +183,6 @@ SPECTACULAR_SETTINGS = {
     "SERVERS": [{"url": "/v1", "description": "Version 1"}],
     "SCHEMA_PATH_PREFIX": "/v1",
     "SCHEMA_PATH_PREFIX_TRIM": True,
-    "SERVE_AUTHENTICATION": [],
     "SORT_OPERATION_PARAMETERS": False,  # generated clients keep this order for function parameters: limit first
     "ENUM_NAME_OVERRIDES": {
         "ErrorCode": "petservice.api.schema.ERROR_CODES",
