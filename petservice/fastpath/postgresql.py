@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 import psycopg
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import connection
 
 from pets import creator
 from pets.models import IdempotencyRecord, Pet
@@ -57,10 +57,9 @@ class PostgreSQL:
     """The database of one worker process."""
 
     def __init__(self) -> None:
-        connection: Any = connections[DEFAULT_DB_ALIAS]
-        self._statements = Statements(connection, _READ)
-        self._pet, record = Insert(Pet, connection), Insert(IdempotencyRecord, connection)
-        pet, of_record = names(Pet, connection), names(IdempotencyRecord, connection)
+        self._statements = Statements(_READ)
+        self._pet, record = Insert(Pet), Insert(IdempotencyRecord)
+        pet, of_record = names(Pet), names(IdempotencyRecord)
         created_by = creator.of_key("' || prefix || '", "' || key_name || '")
         pet_values = pet | {"created_by": f"'{created_by}'"}
         record_values = pet | {"api_key_id": "key_id", "key": "idempotency_key", "pet_id": pet["id"]}
@@ -152,27 +151,26 @@ async def _run(cursor: _Cursor, sql: str, values: Sequence[Any]) -> Rows:
         timer.cancel()
 
 
-def _has_ended(connection: psycopg.AsyncConnection[Any]) -> bool:
-    """Return whether an unused connection has ended with its server, which sends something only then."""
+def _has_ended(idle: psycopg.AsyncConnection[Any]) -> bool:
+    """Return whether an idle connection has ended with its server, which sends something only then."""
     unread = poll()
-    unread.register(connection.fileno(), POLLIN)
+    unread.register(idle.fileno(), POLLIN)
     return bool(unread.poll(0))
 
 
-def _cut(connection: psycopg.AsyncConnection[Any]) -> None:
+def _cut(waiting: psycopg.AsyncConnection[Any]) -> None:
     """End a connection whose server does not respond, so that its request gets an error."""
-    with socket.socket(fileno=connection.pgconn.socket) as duplicate:
+    with socket.socket(fileno=waiting.pgconn.socket) as duplicate:
         duplicate.shutdown(socket.SHUT_RDWR)
         duplicate.detach()
 
 
 async def _connect() -> _Cursor:
-    wrapper: Any = connections[DEFAULT_DB_ALIAS]
-    parameters = {name: one for name, one in wrapper.get_connection_params().items() if name not in _OF_DJANGO}
+    parameters = {name: one for name, one in connection.get_connection_params().items() if name not in _OF_DJANGO}
     # Each statement is prepared at its first run on a connection.
     parameters["prepare_threshold"] = 0
     # The later of two values of an option counts.
     parameters["options"] = f"{_LIMITS} {_PLANS} {parameters.get('options', '')}".strip()
     count("database_connections_opened", "fast_path")
-    connection = await psycopg.AsyncConnection.connect(**parameters, autocommit=True)
-    return connection.cursor()
+    opened = await psycopg.AsyncConnection.connect(**parameters, autocommit=True)
+    return opened.cursor()

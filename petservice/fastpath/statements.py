@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import NOT_PROVIDED, AutoField, CharField, Field, Model
 from django.utils import timezone
 
@@ -30,16 +31,16 @@ _INVENTORY = "SELECT {status}, SUM({count}) FROM {table} GROUP BY {status}"
 
 
 class Statements:
-    """The statements that find an API key and read, for one database engine."""
+    """The statements that find an API key and read, for the engine of the database."""
 
-    def __init__(self, connection: Any, form: str = "{statement}") -> None:
+    def __init__(self, form: str = "{statement}") -> None:
         """Make each statement that reads in a form, which may also have `{key}`, the statement that finds a key."""
         self._adapted_time = connection.ops.adapt_datetimefield_value
-        key = names(APIKey, connection)
+        key = names(APIKey)
         self.key = _KEY.format_map(key | {"sought": "%s"})
         # The statement that finds the API key whose digest another part of the same statement has.
         self.key_of_sent = _KEY.format_map(key | {"sought": "sent.digest"})
-        pet = names(Pet, connection)
+        pet = names(Pet)
         # The driver for PostgreSQL would make an object of each UUID.
         as_text = "{}::text" if connection.features.has_native_uuid_field else "{}"
         pet["shown"] = ", ".join(as_text.format(pet[name]) for name in SHOWN)
@@ -49,7 +50,7 @@ class Statements:
                 _PETS.format_map({**pet, "condition": f"WHERE {pet['id']} = %s"}),
                 _PETS.format_map({**pet, "condition": ""}),
                 _PETS.format_map({**pet, "condition": f"WHERE {pet['id']} > %s"}),
-                _INVENTORY.format_map(names(InventoryCounter, connection)),
+                _INVENTORY.format_map(names(InventoryCounter)),
             )
         )
 
@@ -79,15 +80,15 @@ class Statements:
 class Insert:
     """An INSERT of records, whose fields have their defaults unless they are given."""
 
-    def __init__(self, model: type[Model], connection: Any) -> None:
-        self._connection = connection
+    def __init__(self, model: type[Model]) -> None:
+        self._connection = connections[DEFAULT_DB_ALIAS]
         # The database gives the other fields their values.
         self.fields: list[Field[Any, Any]] = [
             field
             for field in model._meta.concrete_fields
             if not (isinstance(field, AutoField) or field.generated or field.db_default is not NOT_PROVIDED)
         ]
-        column = names(model, connection)
+        column = names(model)
         self.into = f"INSERT INTO {column['table']} ({', '.join(column[field.attname] for field in self.fields)})"
 
     def complete(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -109,8 +110,8 @@ class Insert:
         ]
 
 
-def names(model: type[Model], connection: Any) -> dict[str, str]:
+def names(model: type[Model]) -> dict[str, str]:
     """Return the quoted names of a model's columns, by field, and that of its table."""
-    quoted = connection.ops.quote_name
+    quoted: Any = connection.ops.quote_name
     columns = {field.attname: quoted(field.column) for field in model._meta.concrete_fields}
     return columns | {"table": quoted(model._meta.db_table)}
