@@ -97,10 +97,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _unless_named(arguments: list[str], *paths: str) -> tuple[str, ...]:
-    """Return the paths of tests unless the command line names some, because each process takes long to collect all.
-
-    With the path of the faults, the process that reports loads the hook that prints their table.
-    """
+    """Return the paths of tests unless the command line names some, because each process takes long to collect all."""
     return () if any(Path(argument.partition("::")[0]).exists() for argument in arguments) else paths
 
 

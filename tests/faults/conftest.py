@@ -1,62 +1,28 @@
-"""Databases for the tests of faults, and the table of the outcomes."""
+"""Databases for the tests of faults."""
 
 import shutil
-from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.databases import new_database
 from tests.faults.prepared import postgresql_cluster, prepared, sqlite_files
 from tests.faults.restores import NAME
-from tests.faults.servers import primary
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A row of the table: the fault, how often it occurred, what clients saw, and how much was lost."""
-
-    fault: str
-    how_often: int
-    clients_saw: str
-    lost: int
-
-
-_HEAD = ("fault", "how often", "what clients saw", "lost")
-
-
-@pytest.fixture
-def report(record_property: Callable[[str, object], None]) -> Callable[[Outcome], None]:
-    """Return a function that adds an outcome to the table, and fails the test if anything was lost."""
-
-    def report(outcome: Outcome) -> None:
-        record_property(Outcome.__name__, astuple(outcome))  # pytest-xdist sends properties to the process that reports
-        assert outcome.lost == 0, f"lost: {outcome}"
-
-    return report
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Print the table of the outcomes."""
-    calls = [one for ones in terminalreporter.stats.values() for one in ones if getattr(one, "when", None) == "call"]
-    outcomes = [value for call in calls for name, value in call.user_properties if name == Outcome.__name__]
-    if not outcomes:
-        return
-    terminalreporter.section("faults")
-    rows = [_HEAD, *sorted(tuple(map(str, outcome)) for outcome in outcomes)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in [rows[0], tuple("-" * width for width in widths), *rows[1:]]:
-        terminalreporter.line(
-            "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
-        )
+from tests.faults.servers import Server, primary
 
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of a PostgreSQL server, which each server of a test starts with."""
     return prepared(tmp_path_factory, "postgresql", postgresql_cluster) / "data"
+
+
+@pytest.fixture
+def server(cluster: Path) -> Iterator[Server]:
+    """A PostgreSQL server of one test."""
+    with primary(cluster) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

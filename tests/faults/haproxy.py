@@ -5,27 +5,13 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
-import httpx
-
-from tests.service import free_port, make_certificate, responds
+from tests.service import Service, free_port, make_certificate, responds
 from tests.waiting import wait_until
 
 
-class HAProxy(NamedTuple):
-    """The address of a running HAProxy, and a context that trusts its certificate."""
-
-    url: str
-    context: ssl.SSLContext
-
-    def client(self, key: str | None = None) -> httpx.Client:
-        headers = {"X-API-Key": key} if key else {}
-        return httpx.Client(base_url=self.url, headers=headers, verify=self.context, trust_env=False, timeout=30)
-
-
 @contextmanager
-def running_haproxy(folder: Path, configuration: str, replaced: Mapping[str, str]) -> Iterator[HAProxy]:
+def running_haproxy(folder: Path, configuration: str, replaced: Mapping[str, str]) -> Iterator[Service]:
     """Start HAProxy on a free port with a new certificate, and stop it at the end.
 
     `replaced` has parts of the configuration that tests cannot use, such as addresses, and what replaces them.
@@ -40,11 +26,13 @@ def running_haproxy(folder: Path, configuration: str, replaced: Mapping[str, str
         configuration = configuration.replace(part, replacement)
     (folder / "haproxy.cfg").write_text(configuration)
     with (folder / "haproxy.log").open("w") as log:
-        process = subprocess.Popen(["haproxy", "-db", "-f", folder / "haproxy.cfg"], stdout=log, stderr=log)
-    running = HAProxy(f"https://127.0.0.1:{port}", ssl.create_default_context(cafile=certificate))
+        command = ["haproxy", "-db", "-f", folder / "haproxy.cfg"]
+        process = subprocess.Popen(command, stdout=log, stderr=log, text=True)
+    tls = ssl.create_default_context(cafile=certificate)
+    running = Service(f"https://127.0.0.1:{port}", process, folder / "haproxy.log", {}, tls)
     try:
         wait_until(lambda: process.poll() is not None or responds(running.url))
-        assert process.poll() is None, (folder / "haproxy.log").read_text()
+        assert process.poll() is None, running.log.read_text()
         yield running
     finally:
         process.terminate()

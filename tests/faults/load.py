@@ -3,7 +3,6 @@
 import http.client
 import itertools
 import json
-import ssl
 import threading
 import time
 import uuid
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from tests.service import Service
 from tests.waiting import wait_until
 
 # Seconds that a client waits for a connection or a response.
@@ -41,18 +41,15 @@ class TimedResponse(NamedTuple):
 class Load:
     """A load of requests, and a record of all created pets, responses and failures."""
 
-    url: str
+    service: Service
     key: str
     # Whether the clients also fetch each pet after they have created it.
     reads: bool = False
-    context: ssl.SSLContext | None = None
     # Seconds between two pets of a client while no test waits for pets, because the clients would otherwise use the
     # whole processor while a test waits for something else, such as a start.
     pause: float = 0.3
     # The ids of the pets whose creation got 201, by their unique names.
     created: dict[str, str] = field(default_factory=dict)
-    # The names that were sent with an Idempotency-Key, repeatedly until the response was 201.
-    retried: set[str] = field(default_factory=set)
     # The number of responses by method and status, and of refused and broken connections.
     saw: Counter[str] = field(default_factory=Counter)
     # All responses in the order of their arrival.
@@ -68,8 +65,6 @@ class Load:
         try:
             while not self._is_over:
                 name = f"pet {next(self._numbers)}"
-                if retries:
-                    self.retried.add(name)
                 self._create(connection, name, str(uuid.uuid4()) if retries else None)
                 if self.reads and name in self.created:
                     self._fetch(connection, self.created[name], name)
@@ -81,9 +76,9 @@ class Load:
             connection.close()
 
     def _connection(self) -> http.client.HTTPConnection:
-        address = urlsplit(self.url)
-        if self.context:
-            return http.client.HTTPSConnection(address.netloc, timeout=TIMEOUT, context=self.context)
+        address = urlsplit(self.service.url)
+        if address.scheme == "https":
+            return http.client.HTTPSConnection(address.netloc, timeout=TIMEOUT, context=self.service.tls)
         return http.client.HTTPConnection(address.netloc, timeout=TIMEOUT)
 
     def _create(self, connection: http.client.HTTPConnection, name: str, idempotency_key: str | None) -> None:
@@ -149,10 +144,6 @@ class Load:
         failures = [response for response in self.responses if response.result.split()[1] >= "500"]
         return max((failure.seconds for failure in failures), default=0.0)
 
-    def summary(self) -> str:
-        """Return the number of responses of each kind, as one line."""
-        return ", ".join(f"{number} {kind}" for kind, number in sorted(self.saw.items()))
-
 
 def _parsed(response: http.client.HTTPResponse) -> Any:
     """Return the body, or None if it is not JSON, as in a load balancer's own responses."""
@@ -197,6 +188,12 @@ def all_pets(client: httpx.Client) -> dict[str, list[str]]:
     return pets
 
 
-def lost(load: Load, pets: dict[str, list[str]]) -> list[str]:
-    """Return the names of pets whose creation got 201 and that do not exist."""
-    return [name for name, pet in load.created.items() if pet not in pets.get(name, [])]
+def lost(load: Load, client: httpx.Client) -> list[str]:
+    """Return the ids of pets that got 201 and do not exist now, or did not when their client fetched them.
+
+    Fail if two pets have a name, so that a retry has created a second one, or if the inventory is wrong.
+    """
+    pets = all_pets(client)
+    assert [name for name, ids in pets.items() if len(ids) > 1] == []
+    assert client.get("/v1/store/inventory").json() == {"available": len(pets), "pending": 0, "sold": 0}
+    return load.missing + [pet for name, pet in load.created.items() if pets.get(name) != [pet]]

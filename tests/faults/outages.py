@@ -1,21 +1,23 @@
 """Requests to a service whose database is unavailable, and the health checks during the outage."""
 
 import random
-import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Thread
+from threading import Event
 
 import httpx
 import psycopg
 
-from tests.faults.load import Load, all_pets, lost
 from tests.faults.servers import Server
 from tests.service import Service, log_in
 from tests.waiting import wait_until
 
+# The results that clients may see in any state of the database.
+OUTCOMES = {"GET 200", "POST 201", "GET 500 internal_error", "POST 500 internal_error"}
+# Maximum seconds of an immediate response, with one second of margin for a busy machine.
+IMMEDIATE = 2
 # Seconds for which the server is stopped.
 OUTAGE = 5
 # Maximum seconds of a request: for a free connection, for the database, and for a busy machine.
@@ -27,38 +29,28 @@ CONNECTIONS = 3 + 3 + 3 + 1
 ONE_WORKER = {"WEB_CONCURRENCY": "1"}
 
 
-class Watch:
-    """Clients that repeat the probes, and a record of the responses."""
+@contextmanager
+def watched_probes(service: Service) -> Iterator[dict[str, list[httpx.Response]]]:
+    """Repeat the requests of both probes until the end of the block, and yield their responses by path.
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
-        self._is_over = False
-        self.health: list[int] = []
-        self.ready: list[int] = []
-        self.slowest = 0.0  # of health
+    Each probe has its own thread, because readiness may have to wait for the database.
+    """
+    responses: dict[str, list[httpx.Response]] = {"/v1/health": [], "/ready": []}
+    is_over = Event()
 
-    def _repeat(self, path: str, statuses: list[int]) -> None:
-        with self._service.client() as client:
-            while not self._is_over:
-                response = client.get(path)
-                statuses.append(response.status_code)
-                if statuses is self.health:
-                    self.slowest = max(self.slowest, response.elapsed.total_seconds())
-                time.sleep(0.05)  # between two requests
+    def repeat(path: str) -> None:
+        with service.client() as client:
+            while not is_over.wait(0.05):
+                responses[path].append(client.get(path))
 
-    @contextmanager
-    def watching(self) -> Iterator["Watch"]:
-        # Each probe has its own thread, because readiness may have to wait for the database.
-        probes = (("/v1/health", self.health), ("/ready", self.ready))
-        threads = [Thread(target=self._repeat, args=probe) for probe in probes]
-        for thread in threads:
-            thread.start()
+    with ThreadPoolExecutor() as pool:
+        probes = [pool.submit(repeat, path) for path in responses]
         try:
-            yield self
+            yield responses
         finally:
-            self._is_over = True
-            for thread in threads:
-                thread.join()
+            is_over.set()
+    for probe in probes:
+        probe.result()
 
 
 # The path of a page, and a session key to send.
@@ -86,11 +78,12 @@ def first_requests(service: Service, key: str, page: tuple[str, str] = LOGIN_PAG
     with service.client(key) as client, ThreadPoolExecutor(6 * 8) as pool:
         requests = []
         for _ in range(8):
+            first, other = ({"name": f"first {uuid.uuid4()}"} for _ in range(2))
             once = {"Idempotency-Key": str(uuid.uuid4())}
             requests += [
                 client.build_request("GET", "/v1/pets?limit=1"),
-                client.build_request("POST", "/v1/pets", json={"name": "first"}),
-                client.build_request("POST", "/v1/pets", json={"name": "first"}, headers=once),
+                client.build_request("POST", "/v1/pets", json=first),
+                client.build_request("POST", "/v1/pets", json=other, headers=once),
                 client.build_request("GET", "/v1/store/inventory"),
                 client.build_request("GET", "/ready"),
                 # A page, which reads the session.
@@ -133,16 +126,7 @@ def slowest(responses: list[httpx.Response]) -> float:
     return max(response.elapsed.total_seconds() for response in responses)
 
 
-def created(responses: list[httpx.Response]) -> set[str]:
-    """Return the ids of the pets whose creation got 201."""
-    return {response.json()["id"] for response in responses if response.status_code == 201}
-
-
-def count_lost(service: Service, key: str, load: Load, firsts: list[httpx.Response]) -> int:
-    """Return how many pets whose creation got 201 do not exist, and fail if the inventory is wrong."""
-    with service.client(key) as client:
-        pets = all_pets(client)
-        assert client.get("/v1/store/inventory").json()["available"] == sum(len(ids) for ids in pets.values())
-    assert [name for name in load.retried if len(pets[name]) != 1] == []
-    existing = {pet for ids in pets.values() for pet in ids}
-    return len(lost(load, pets)) + len(load.missing) + len(created(firsts) - existing)
+def created(responses: list[httpx.Response]) -> dict[str, str]:
+    """Return the ids of the pets whose creation got 201, by their names."""
+    pets = [response.json() for response in responses if response.status_code == 201]
+    return {pet["name"]: pet["id"] for pet in pets}

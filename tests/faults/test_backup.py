@@ -5,20 +5,20 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
+from tests.databases import new_database
 from tests.documents import block
 from tests.faults import restores
-from tests.faults.conftest import Outcome
-from tests.faults.load import Load, all_pets, running_load
-from tests.faults.restores import NAME, call, damage, refusal
-from tests.faults.servers import PROGRAMS, primary
+from tests.faults.load import Load, lost, running_load
+from tests.faults.restores import NAME, damage, refusal
+from tests.faults.servers import PROGRAMS
 from tests.service import ROOT, Service, running_service
 
 pytestmark = pytest.mark.faults
@@ -34,15 +34,6 @@ def run(line: str, folder: Path, **variables: str) -> None:
     line = line.replace(".venv/bin/python manage.py", f"{sys.executable} {ROOT}/manage.py")
     environment = os.environ | {"PATH": f"{PROGRAMS}:{os.environ['PATH']}"} | variables
     subprocess.run(["bash", "-euc", line], cwd=folder, env=environment, check=True)
-
-
-def lost(service: Service, key: str, expected: dict[str, str]) -> int:
-    """Return how many of the expected pets, ids by name, do not exist, and fail if the inventory is wrong."""
-    with service.client(key) as client:
-        pets = all_pets(client)
-        counts = client.get("/v1/store/inventory").json()
-    assert counts == {"available": sum(len(ids) for ids in pets.values()), "pending": 0, "sold": 0}
-    return sum(pet not in pets.get(name, []) for name, pet in expected.items())
 
 
 # This program creates staff with groups and entries of the history.
@@ -100,76 +91,51 @@ def tables(url: str) -> dict[str, list[Any]]:
         return found
 
 
-def assert_same(restored: dict[str, list[Any]], original: dict[str, list[Any]]) -> None:
-    assert {name for name in NOT_EMPTY if not original[name]} == set()
-    assert restored.keys() == original.keys()
-    assert [name for name, rows in original.items() if restored[name] != rows] == []
+@pytest.fixture(params=COMMANDS)
+def databases(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[str]]:
+    """The URLs of a database with all tables and of two empty ones, of each kind in turn."""
+    if request.param == "SQLite":
+        yield [request.getfixturevalue("sqlite_url"), *(f"sqlite:///{tmp_path}/{name}" for name in ("new", "later"))]
+        return
+    server = request.getfixturevalue("postgresql_server")
+    with ExitStack() as stack:
+        yield [stack.enter_context(new_database(server, template=name)) for name in ("migrated", *["template1"] * 2)]
 
 
-def test_sqlite_backup_under_load_can_be_restored(
-    tmp_path: Path, sqlite_folder: Path, report: Callable[[Outcome], None]
-) -> None:
-    back_up, *restore = COMMANDS["SQLite"].splitlines()
-    old, new, later = tmp_path / "old", tmp_path / "new", tmp_path / "later"
-    for folder in (old, new, later):
-        folder.mkdir()
-    shutil.copy(sqlite_folder / "with-key", old / NAME)
-    database = f"sqlite:///{old}/petservice.sqlite3"
-    with running_service(old, DATABASE_URL="") as service:
+def test_a_backup_under_load_can_be_restored(tmp_path: Path, databases: list[str]) -> None:
+    source, new, later = databases
+    back_up, *restore = COMMANDS["SQLite" if source.startswith("sqlite") else "PostgreSQL"].splitlines()
+    (folder := tmp_path / "folder").mkdir()
+    with running_service(tmp_path, DATABASE_URL=source) as service:
         key = service.create_key()
-        with running_load(Load(service.url, key), 8) as load:
+        with running_load(Load(service, key), 8) as load:
             load.wait_for(200)
-            expected, pets = dict(load.created), tables(database)["pets_pet"]
-            run(back_up, tmp_path, DATABASE_URL="", PETSERVICE_DATA_DIR=str(old))
+            expected, pets = dict(load.created), tables(source)["pets_pet"]
+            run(back_up, tmp_path, DATABASE_URL=source)
             load.wait_for(50)
         assert load.saw.keys() == {"POST 201"}, "clients notice nothing"
         write_all_kinds(service, key)
     # A second backup without a service that writes, to compare all tables.
-    assert call(old, "backup_database", later / "pets.backup")[0] == 0
-    original = tables(database)
-
-    for line in restore:
-        run(line, tmp_path, DATABASE_URL="", PETSERVICE_DATA_DIR=str(new))
-    assert call(later, "restore_database", later / "pets.backup")[0] == 0
-    assert set(pets) <= set(tables(f"sqlite:///{new}/petservice.sqlite3")["pets_pet"])
-    restored = tables(f"sqlite:///{later}/petservice.sqlite3")
-    for tables_of_one in (restored, original):
-        del tables_of_one["sqlite_sequence"]  # the restore itself adds an event, with the next number
-    restored["journal_event"] = [row for row in restored["journal_event"] if "restored" not in row]
-    assert_same(restored, original)
-    with running_service(new, DATABASE_URL="") as service:
-        report(Outcome("restored from a backup, SQLite", 1, load.summary(), lost(service, key, expected)))
-    with closing(sqlite3.connect(new / "petservice.sqlite3")) as file:
-        assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-
-
-def test_postgresql_backup_under_load_can_be_restored(
-    tmp_path: Path, cluster: Path, report: Callable[[Outcome], None]
-) -> None:
-    back_up, *restore = COMMANDS["PostgreSQL"].splitlines()
-    later = tmp_path / "later"
-    later.mkdir()
-    with primary(cluster) as one, primary(cluster) as two, primary(cluster) as three:
-        with running_service(tmp_path, DATABASE_URL=one.url) as service:
-            key = service.create_key()
-            with running_load(Load(service.url, key), 8) as load:
-                load.wait_for(200)
-                expected, pets = dict(load.created), tables(one.url)["pets_pet"]
-                run(back_up, tmp_path, DATABASE_URL=one.url)
-                load.wait_for(50)
-            assert load.saw.keys() == {"POST 201"}, "clients notice nothing"
-            write_all_kinds(service, key)
-        # A second backup without a service that writes, to compare all tables.
-        run(back_up, later, DATABASE_URL=one.url)
-        original = tables(one.url)
+    run(back_up, folder, DATABASE_URL=source)
+    original = tables(source)
+    for place, url in ((tmp_path, new), (folder, later)):
         for line in restore:
-            run(line, tmp_path, NEW_DATABASE_URL=two.empty_url)
-            run(line, later, NEW_DATABASE_URL=three.empty_url)
-        assert set(pets) <= set(tables(two.empty_url)["pets_pet"])
-        assert_same(tables(three.empty_url), original)
-        # The database has all migrations, so the service can start without `--migrate`.
-        with running_service(tmp_path, command=("manage.py", "serve"), DATABASE_URL=two.empty_url) as service:
-            report(Outcome("restored from a backup, PostgreSQL", 1, load.summary(), lost(service, key, expected)))
+            run(line, place, DATABASE_URL=url, NEW_DATABASE_URL=url)
+
+    assert set(pets) <= set(tables(new)["pets_pet"])
+    restored = tables(later)
+    if later.startswith("sqlite"):
+        for found in (restored, original):
+            del found["sqlite_sequence"]  # the restore itself adds an event, with the next number
+        restored["journal_event"] = [row for row in restored["journal_event"] if "restored" not in row]
+    assert {name for name in NOT_EMPTY if not original[name]} == set()
+    assert restored.keys() == original.keys()
+    assert [name for name, rows in original.items() if restored[name] != rows] == []
+    # The database has all migrations, so the service can start without `--migrate`.
+    command = ("manage.py", "serve")
+    with running_service(tmp_path, command=command, DATABASE_URL=new) as service, service.client(key) as client:
+        load.created = expected
+        assert lost(load, client) == []
 
 
 def test_failed_backup_replaces_no_file_and_leaves_none(tmp_path: Path) -> None:

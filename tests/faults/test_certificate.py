@@ -3,13 +3,11 @@
 import os
 import signal
 import ssl
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.faults.conftest import Outcome
-from tests.faults.load import Load, all_pets, lost, running_load
+from tests.faults.load import Load, lost, running_load
 from tests.monitoring.observed import Observed
 from tests.service import Service, free_port, make_certificate, running_service
 from tests.waiting import wait_until
@@ -43,9 +41,7 @@ def replace_workers(service: Service, number: signal.Signals, pid: int) -> None:
     assert service.process.poll() is None, service.log.read_text()
 
 
-def test_renewed_certificate_is_served_and_an_unusable_one_changes_nothing(
-    tmp_path: Path, sqlite_url: str, report: Callable[[Outcome], None]
-) -> None:
+def test_renewed_certificate_is_served_and_an_unusable_one_changes_nothing(tmp_path: Path, sqlite_url: str) -> None:
     certificate, key = make_certificate(tmp_path, HOST)
     new, new_key = make_certificate(tmp_path / "new", HOST, days=30)
     first, second = der(certificate), der(new)
@@ -56,7 +52,7 @@ def test_renewed_certificate_is_served_and_an_unusable_one_changes_nothing(
         days_left = "petservice_certificate_days_left"
         good = certificate.read_bytes(), key.read_bytes()
         service.tls.load_verify_locations(new)
-        load = Load(service.url, service.create_key(), context=service.tls)
+        load = Load(service, service.create_key())
 
         def renew(with_certificate: bytes | None, with_key: bytes | None, now: bytes) -> None:
             """Write the files, or delete one, send SIGHUP, and check the certificate that is served afterwards."""
@@ -80,12 +76,10 @@ def test_renewed_certificate_is_served_and_an_unusable_one_changes_nothing(
             assert 1 < metrics.sample(days_left) < 2
             renew(new.read_bytes(), new_key.read_bytes(), now=second)
             assert 29 < metrics.sample(days_left) < 30
-        assert load.saw.keys() == {"POST 201"}, load.summary()
+        assert load.saw.keys() == {"POST 201"}, load.saw
 
         key.write_text("no key")
         replace_workers(service, signal.SIGKILL, service.workers()[0])
         assert {served(service) for _ in range(8)} == {second}
         with service.client(load.key) as client:
-            pets = all_pets(client)
-        assert [name for name in load.retried if len(pets[name]) != 1] == []
-    report(Outcome("TLS files replaced, five pairs", 1, load.summary(), len(lost(load, pets))))
+            assert lost(load, client) == []

@@ -30,7 +30,7 @@ def test_the_guide_shows_what_takes_time_and_which_rows_are_dead(tmp_path: Path,
         server.sql("CREATE EXTENSION pg_stat_statements")
         with running_service(tmp_path, DATABASE_URL=server.url) as service:
             key = service.create_key()
-            with running_load(Load(service.url, key, reads=True), 8, retrying=4) as load:
+            with running_load(Load(service, key, reads=True), 8, retrying=4) as load:
                 load.wait_for(PETS)
             with service.client(key) as client:
                 for path in 20 * ["/v1/pets", "/v1/store/inventory"]:

@@ -1,44 +1,36 @@
 """Requests fail soon while PostgreSQL is unavailable, and succeed as soon as it is available again."""
 
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-import psycopg
 import pytest
 
-from tests.faults.conftest import Outcome
-from tests.faults.load import Load, all_pets, running_load
+from tests.faults.load import Load, lost, running_load
 from tests.faults.outages import (
-    CONNECTIONS,
+    IMMEDIATE,
     MAX_WAIT,
     ONE_WORKER,
     OUTAGE,
-    Watch,
-    count_lost,
+    OUTCOMES,
     created,
     failures,
     first_requests,
     known_clients,
     requests_on_all_connections,
     slowest,
+    watched_probes,
 )
-from tests.faults.servers import Server, primary, replica
+from tests.faults.servers import Server
 from tests.monitoring.observed import Observed
 from tests.service import Service, free_port, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
-# Maximum seconds of an immediate response, with one second of margin for a busy machine.
-IMMEDIATE = 2
 # Maximum seconds of an immediate response to one of many simultaneous requests.
 IMMEDIATE_FOR_MANY = 3
 # Maximum seconds of a stop, with a margin: 5 for the check of /ready, and 6 for the write of the use of API keys.
 MAX_STOP = 15
-
-# The results that clients may see in any state of the database.
-EXPECTED = {"GET 200", "POST 201", "GET 500 internal_error", "POST 500 internal_error"}
 
 
 def assert_all_fail(load: Load, began: float, ended: float) -> None:
@@ -55,17 +47,15 @@ def statuses_with_an_invented_session(service: Service) -> set[int]:
         return {client.get("/admin/", headers=cookie).status_code for client in clients}
 
 
-def test_requests_fail_immediately_while_the_server_is_stopped(
-    tmp_path: Path, cluster: Path, report: Callable[[Outcome], None]
-) -> None:
-    with primary(cluster) as server, running_service(tmp_path, DATABASE_URL=server.url) as service:
+def test_requests_fail_immediately_while_the_server_is_stopped(tmp_path: Path, server: Server) -> None:
+    with running_service(tmp_path, DATABASE_URL=server.url) as service:
         key = service.create_key()
-        with running_load(Load(service.url, key, reads=True), 12, retrying=4) as load:
+        with running_load(Load(service, key, reads=True), 12, retrying=4) as load:
             load.wait_for(100)
             assert statuses_with_an_invented_session(service) == {302}
             server.stop()
             stopped = time.monotonic()
-            with Watch(service).watching() as watch, service.client(key) as client:
+            with watched_probes(service) as probes, service.client(key) as client:
                 # Whether this session exists is unknown now, so its owner is not sent to the login.
                 assert statuses_with_an_invented_session(service) == {500}
                 # Repeat the request until the end of the outage.
@@ -80,52 +70,44 @@ def test_requests_fail_immediately_while_the_server_is_stopped(
             load.wait_for(100)
         assert failures(firsts) == []
         assert slowest(firsts) < IMMEDIATE_FOR_MANY, "no requests have queued up"
-        assert set(watch.health) == {200}
+        assert failures(probes["/v1/health"]) == []
         # The first check may have succeeded just before the stop, and its result is used for a second.
-        assert set(watch.ready[watch.ready.index(503) :]) == {503}
+        ready = [response.status_code for response in probes["/ready"]]
+        assert set(ready[ready.index(503) :]) == {503}
         assert_all_fail(load, stopped, back)
-        assert {response.result for response in load.responses} <= EXPECTED
+        assert {response.result for response in load.responses} <= OUTCOMES
         assert {"broken", "refused"}.isdisjoint(load.saw)
         assert load.slowest_failure() < IMMEDIATE, "no request waits for the end of the outage"
-        saw = (
-            f"{load.summary()}; slowest 500 {load.slowest_failure() * 1000:.0f} ms, "
-            f"health {watch.slowest * 1000:.0f} ms, first ones afterwards {slowest(firsts) * 1000:.0f} ms"
-        )
-        report(Outcome(f"PostgreSQL stopped for {OUTAGE} s", 1, saw, count_lost(service, key, load, firsts)))
+        load.created |= created(firsts)
+        with service.client(key) as client:
+            assert lost(load, client) == []
 
 
-def test_requests_succeed_after_the_server_restarts_between_them(
-    tmp_path: Path, cluster: Path, report: Callable[[Outcome], None]
-) -> None:
-    times = 5
-    with primary(cluster) as server, running_service(tmp_path, DATABASE_URL=server.url, **ONE_WORKER) as service:
+def test_requests_succeed_after_the_server_restarts_between_them(tmp_path: Path, server: Server) -> None:
+    with running_service(tmp_path, DATABASE_URL=server.url, **ONE_WORKER) as service:
         key = service.create_key()
         page = known_clients(service, key)
         responses = requests_on_all_connections(service, key, page, server)
-        for _ in range(times):
+        for _ in range(5):
             server.stop()
             server.start()
             # All connections are dead now, and each gets a first request.
             responses += requests_on_all_connections(service, key, page, server)
         assert failures(responses) == []
         with service.client(key) as client:
-            existing = {pet for ids in all_pets(client).values() for pet in ids}
-        saw = f"{len(responses)} successes, on {CONNECTIONS} dead connections each time"
-        report(Outcome("PostgreSQL restarted between requests", times, saw, len(created(responses) - existing)))
+            assert lost(Load(service, key, created=created(responses)), client) == []
 
 
-def test_requests_time_out_while_the_server_is_silent(
-    tmp_path: Path, cluster: Path, report: Callable[[Outcome], None]
-) -> None:
-    with primary(cluster) as server, running_service(tmp_path, DATABASE_URL=server.url, **ONE_WORKER) as service:
+def test_requests_time_out_while_the_server_is_silent(tmp_path: Path, server: Server) -> None:
+    with running_service(tmp_path, DATABASE_URL=server.url, **ONE_WORKER) as service:
         key = service.create_key()
         # Connect the worker before the fault, because new connections have a timeout of their own.
         assert is_ready(service)
-        with running_load(Load(service.url, key, reads=True), 12, retrying=4) as load:
+        with running_load(Load(service, key, reads=True), 12, retrying=4) as load:
             load.wait_for(100)
             server.suspend()
             stopped = time.monotonic()
-            with Watch(service).watching() as watch:
+            with watched_probes(service) as probes:
                 with service.client(key) as client:
                     for _ in range(3):
                         response = client.get("/v1/pets")
@@ -135,7 +117,7 @@ def test_requests_time_out_while_the_server_is_silent(
                     assert response.json()["error"]["code"] == "unavailable"
                     assert response.elapsed.total_seconds() < MAX_WAIT
                 back = time.monotonic()
-                probed = len(watch.health)
+                probed = len(probes["/v1/health"])
                 server.resume()
             wait_until(lambda: is_ready(service), seconds=10)
             wait_until(lambda: client_succeeds(service, key), seconds=10)
@@ -143,27 +125,24 @@ def test_requests_time_out_while_the_server_is_silent(
             load.wait_for(100)
         assert failures(firsts) == [], "/ready among them"
         assert slowest(firsts) < IMMEDIATE_FOR_MANY, "no requests have queued up"
-        assert set(watch.health) == {200}
+        assert failures(probes["/v1/health"]) == []
         assert probed > 10
-        assert watch.slowest < IMMEDIATE
+        assert slowest(probes["/v1/health"]) < IMMEDIATE
         assert_all_fail(load, stopped, back)
         # The server may still be processing the request that the client repeats.
-        assert {response.result for response in load.responses} <= EXPECTED | {"POST 409 conflict"}
+        assert {response.result for response in load.responses} <= OUTCOMES | {"POST 409 conflict"}
         assert {"broken", "refused"}.isdisjoint(load.saw)
         assert load.slowest_failure() < MAX_WAIT
-        saw = (
-            f"{load.summary()}; slowest 500 {load.slowest_failure():.1f} s, "
-            f"health {watch.slowest * 1000:.0f} ms, first ones afterwards {slowest(firsts) * 1000:.0f} ms"
-        )
-        report(Outcome("PostgreSQL silent", 1, saw, count_lost(service, key, load, firsts)))
+        load.created |= created(firsts)
+        with service.client(key) as client:
+            assert lost(load, client) == []
 
 
 def test_the_metrics_show_a_silent_server_although_no_client_asks_and_a_stop_does_not_wait_long_for_it(
-    tmp_path: Path, cluster: Path
+    tmp_path: Path, server: Server
 ) -> None:
     metrics = f"127.0.0.1:{free_port()}"
     with (
-        primary(cluster) as server,
         running_service(tmp_path, DATABASE_URL=server.url, METRICS_BIND=metrics, **ONE_WORKER) as service,
         service.client(service.create_key()) as client,
     ):
@@ -192,44 +171,3 @@ def client_succeeds(service: Service, key: str) -> bool:
 def is_ready(service: Service) -> bool:
     with service.client() as client:
         return client.get("/ready").status_code == 200
-
-
-def is_replicated(server: Server) -> bool:
-    with psycopg.connect(server.url) as connection:
-        found = connection.execute("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'").fetchone()
-    return found is not None
-
-
-def test_writes_succeed_after_a_replica_is_promoted(
-    tmp_path: Path, cluster: Path, report: Callable[[Outcome], None]
-) -> None:
-    with primary(cluster) as one, replica(of=one) as two:
-        # The replica comes first, so a client that uses the first server that responds cannot write.
-        both = f"postgresql://postgres@{two.address},{one.address}/migrated"
-        with psycopg.connect(one.url, autocommit=True) as connection:
-            # From now on a commit is acknowledged when the replica has it. The replica does not have this setting, so
-            # it waits for no other server after its promotion.
-            connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
-            connection.execute("SELECT pg_reload_conf()")
-        wait_until(lambda: is_replicated(one))
-        with running_service(tmp_path, DATABASE_URL=both) as service:
-            key = service.create_key()
-            with running_load(Load(service.url, key, reads=True), 12, retrying=4) as load:
-                load.wait_for(200)
-                one.stop()
-                two.promote()
-                began = time.monotonic()
-                load.wait_for(1)
-                again = time.monotonic() - began
-                firsts = first_requests(service, key)
-                load.wait_for(100)
-            assert again < 10
-            assert failures(firsts) == [], "/ready among them"
-            assert {response.result for response in load.responses} <= EXPECTED
-            assert {"broken", "refused"}.isdisjoint(load.saw)
-            assert load.slowest_failure() < IMMEDIATE
-            saw = (
-                f"{load.summary()}; slowest 500 {load.slowest_failure() * 1000:.0f} ms; "
-                f"writing {again:.1f} s after the promotion"
-            )
-            report(Outcome("primary crashed, replica promoted", 1, saw, count_lost(service, key, load, firsts)))

@@ -56,8 +56,9 @@ def busy_connections(service: Service, requests: list[bytes], *, statuses: Colle
 
     async def connect() -> None:
         port = int(service.url.rpartition(":")[2])
+        tls = service.tls if service.url.startswith("https:") else None
         for connection in connections:
-            await loop.create_connection(lambda connection=connection: connection, "127.0.0.1", port)
+            await loop.create_connection(lambda connection=connection: connection, "127.0.0.1", port, ssl=tls)
         for connection in connections:  # when all are accepted, because a busy service accepts them slowly
             connection.send()
 
