@@ -18,7 +18,7 @@ from petservice.monitoring.logs import RequestIDFilter
 from petservice.settings import MIDDLEWARE
 from tests.contract.rows.row import WRITE
 from tests.contract.test_table import assert_api_response, assert_failure
-from tests.contract.transports import ClientTransport, Reply, SocketTransport
+from tests.contract.transports import ClientTransport, Reply
 
 CAUSE = "raised on purpose"
 # Positions in MIDDLEWARE behind the middleware that sets the standard headers. A crash in front of it has only the
@@ -114,30 +114,6 @@ def test_crash_in_the_first_middleware_has_the_envelope(
 
     assert_crash(Reply(response.status_code, [], response.content))
     logged_crash(caplog)
-
-
-# Requests without the empty line at the end.
-MALFORMED = {
-    "long line": b"GET /v1/pets?x=" + b"x" * 20_000 + b" HTTP/1.1\nHost: localhost",
-    "no request line": b"nonsense",
-    "another protocol": b"GET /v1/pets SMTP/1.1",
-    "another version": b"GET /v1/pets HTTP/9.9",
-    "method in lower case": b"get /v1/pets HTTP/1.1\nHost: localhost",
-    "long header": b"GET /v1/pets HTTP/1.1\nX-Long: " + b"x" * 20_000,
-    "no header": b"GET /v1/pets HTTP/1.1\nno colon",
-    "many headers": b"GET /v1/pets HTTP/1.1" + b"\nX-Many: x" * 500,
-    "length is no number": b"POST /v1/pets HTTP/1.1\nContent-Length: x",
-    "length is negative": b"POST /v1/pets HTTP/1.1\nContent-Length: -1",
-    "two lengths": b"POST /v1/pets HTTP/1.1\nHost: localhost\nContent-Length: 5\nTransfer-Encoding: chunked\n\n0",
-    "unknown coding": b"POST /v1/pets HTTP/1.1\nHost: localhost\nTransfer-Encoding: lzw",
-    "unknown expectation": b"GET /v1/pets HTTP/1.1\nHost: localhost\nConnection: close\nExpect: more",
-}
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("head", MALFORMED.values(), ids=MALFORMED)
-def test_malformed_http_is_rejected_with_the_envelope(socket_transport: SocketTransport, head: bytes) -> None:
-    assert_failure(socket_transport.send_bytes(head.replace(b"\n", b"\r\n") + b"\r\n\r\n"), 400)
 
 
 def test_error_of_django_whose_status_is_not_in_the_contract_has_the_envelope(

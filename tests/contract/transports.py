@@ -93,10 +93,15 @@ class SocketTransport:
                 if ends:
                     connection.shutdown(socket.SHUT_WR)
             received = b"".join(iter(lambda: connection.recv(65536), b""))
-        head, _, content = received.partition(b"\r\n\r\n")
-        status_line, *lines = head.decode("latin-1").split("\r\n")
-        fields = [(name, value.strip()) for name, _, value in (line.partition(":") for line in lines)]
-        return Reply(int(status_line.split(" ")[1]), fields, content)
+        return reply_of(received)
+
+
+def reply_of(received: bytes) -> Reply:
+    """Return the only response on a connection."""
+    head, _, content = received.partition(b"\r\n\r\n")
+    status_line, *lines = head.decode("latin-1").split("\r\n")
+    fields = [(name, value.strip()) for name, _, value in (line.partition(":") for line in lines)]
+    return Reply(int(status_line.split(" ")[1]), fields, content)
 
 
 Transport = ClientTransport | SocketTransport

@@ -264,6 +264,7 @@ def headers() -> Iterator[Row]:
 def ended() -> Iterator[Row]:
     """Yield requests after which the connection ends, before the hidden request."""
     lines = [b"Connection: close", b"Connection: keep-alive, close", b"connection: CLOSE"]
+    lines += [b"Connection: close\r\nConnection: keep-alive"]
     for version, line in [*(("HTTP/1.1", line) for line in lines), ("HTTP/1.0", b"X: x")]:
         request = head("GET", "/v1/health", line, version=version)
         yield row(f"after {version}, {line.decode()}", Result.ENDED, request + HIDDEN)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.server.connections import CHUNKED, MALFORMED_CHUNK, PET, Client, assert_rejected, get, post, response_to
+from tests.server.connections import CHUNKED, PET, Client, assert_rejected, get, post, response_to
 from tests.service import ROOT, Service
 from tests.waiting import wait_until
 
@@ -42,14 +42,6 @@ def test_other_spellings_of_a_url_get_the_same_response(service: Service, target
     assert response_to(service, get(target)).body == b'{"status":"ok"}'
 
 
-@pytest.mark.parametrize("target", ["/v1/health", "/v1/pets", "/docs", "/static/admin/css/base.css"])
-def test_head_leaves_the_connection_usable(service: Service, target: str) -> None:
-    with Client(service) as client:
-        client.send(get(target, method="HEAD"), get("/v1/health"))
-        assert client.response(to_head=True).headers["content-length"] != "0"
-        assert client.response().body == b'{"status":"ok"}'
-
-
 # Bodies.
 
 
@@ -70,23 +62,6 @@ def test_error_response_to_a_huge_body_can_be_read(service: Service, service_key
         assert b"too large" in response.body
         assert response.headers["connection"] == "close"
         client.socket.shutdown(socket.SHUT_WR)
-        assert client.is_closed()
-
-
-@pytest.mark.parametrize(
-    ("version", "headers"),
-    [
-        (b"HTTP/1.1", (b"Connection: close", b"Connection: keep-alive")),
-        (b"HTTP/1.1", (b"Connection: Keep-Alive, Close",)),
-        # A client of HTTP/1.0 takes no connection for kept that the response does not name so.
-        (b"HTTP/1.0", (b"Connection: keep-alive",)),
-    ],
-    ids=str,
-)
-def test_last_response_of_a_connection_says_so(service: Service, version: bytes, headers: tuple[bytes, ...]) -> None:
-    with Client(service) as client:
-        client.send(get("/v1/health", *headers).replace(b"HTTP/1.1", version))
-        assert client.response().headers["connection"] == "close"
         assert client.is_closed()
 
 
@@ -119,14 +94,6 @@ def test_header_may_be_as_long_as_the_guide_says(service: Service, more: int, st
     with Client(service) as client:
         client.send(get("/v1/health", name + b"x" * (int(most.replace(",", "")) - len(name) + more)))
         assert client.response().status == status
-
-
-def test_malformed_chunk_after_the_response_gets_no_second_response(service: Service) -> None:
-    with Client(service) as client:
-        client.send(get("/v1/pets", CHUNKED, method="POST"), b"11170\r\n", b"x" * 70_000)
-        assert client.response().headers["connection"] == "close"  # the body is too large already
-        client.send(MALFORMED_CHUNK)
-        assert client.is_closed()
 
 
 def test_simultaneous_clients_get_their_own_responses(service: Service, service_key: str) -> None:
