@@ -9,15 +9,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from petservice.monitoring.telemetry import trace_id_of
+from tests.contract.transports import Reply
 from tests.databases import migrated_database_url
+from tests.http_server import Request, http_server
 from tests.monitoring.observed import Observed
 from tests.service import GUNICORN, SERVE, Service, running_service
 from tests.waiting import wait_until
@@ -28,28 +28,24 @@ pytestmark = pytest.mark.once
 FAST, SLOW, PAGE = "/v1/pets", "/v1/pets?limit=1&limit=1", "/admin/login/"
 
 
+Received = list[tuple[str, bytes]]
+
+
 @contextmanager
-def collector() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
+def collector() -> Iterator[tuple[str, Received]]:
     """The address of a server that accepts everything, and the paths and bodies that it has received."""
-    received: list[tuple[str, bytes]] = []
+    received: Received = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            received.append((self.path, gzip.decompress(body) if self.headers["Content-Encoding"] == "gzip" else body))
-            self.send_response(200)
-            self.end_headers()
+    def accept(request: Request) -> Reply:
+        is_compressed = request.header("Content-Encoding") == "gzip"
+        received.append((request.target, gzip.decompress(request.body) if is_compressed else request.body))
+        return Reply(200, [], b"")
 
-        def log_message(self, *arguments: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"127.0.0.1:{server.server_port}", received
-        server.shutdown()
+    with http_server(accept) as url:
+        yield url.removeprefix("http://"), received
 
 
-def spans(received: list[tuple[str, bytes]]) -> list[Any]:
+def spans(received: Received) -> list[Any]:
     requests = [ExportTraceServiceRequest.FromString(body) for path, body in received if path == "/v1/traces"]
     scopes = [scope for one in requests for resource in one.resource_spans for scope in resource.scope_spans]
     return [span for scope in scopes for span in scope.spans]
@@ -63,7 +59,7 @@ def follow(observed: Observed, path: str) -> tuple[str, str, int]:
     return trace, parent, response.status_code
 
 
-Followed = tuple[Observed, list[tuple[str, bytes]]]
+Followed = tuple[Observed, Received]
 ALL_SERVERS = pytest.mark.parametrize("followed", ["serve", *GUNICORN], indirect=True)
 
 
@@ -114,27 +110,23 @@ def test_spans_of_a_request_belong_to_the_trace_of_the_client(
     assert others <= expected | {("database", "django")}
 
 
-def test_lines_of_a_request_have_its_trace(followed: Followed) -> None:
+def test_lines_of_a_request_have_its_trace_and_say_where_the_time_went(followed: Followed) -> None:
     observed, _ = followed
+
+    def lines(trace: str) -> list[dict[str, Any]]:
+        return [line for line in observed.requests() if line.get("trace_id") == trace]
+
     for path in (FAST, SLOW, PAGE):
         trace, *_ = follow(observed, path)
-        wait_until(lambda trace=trace: trace in [line.get("trace_id") for line in observed.requests()])
+        wait_until(lambda trace=trace: lines(trace))
+        (line,) = lines(trace)
+        assert 0 < line["database_milliseconds"] < line["milliseconds"] or path == PAGE
+        assert (line["queue_milliseconds"] > 0) == (path != FAST)
     with observed.service.client(observed.key) as client:
         client.get(FAST, headers={"traceparent": "00-x", "X-Request-ID": "without-trace"})
     wait_until(lambda: "without-trace" in [line["request_id"] for line in observed.requests()])
     (line,) = [line for line in observed.requests() if line["request_id"] == "without-trace"]
     assert "trace_id" not in line
-
-
-@pytest.mark.parametrize("path", [FAST, SLOW])
-def test_lines_say_where_the_time_went(followed: Followed, path: str) -> None:
-    observed, _ = followed
-    trace, *_ = follow(observed, path)
-
-    wait_until(lambda: trace in [line.get("trace_id") for line in observed.requests()])
-    (line,) = [line for line in observed.requests() if line.get("trace_id") == trace]
-    assert 0 < line["database_milliseconds"] < line["milliseconds"]
-    assert (line["queue_milliseconds"] > 0) == (path == SLOW)
 
 
 @ALL_SERVERS

@@ -4,13 +4,12 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import date
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import pytest
 
+from tests.contract.transports import Reply
+from tests.http_server import Request, http_server
 from tests.repository.audit import expired, unaccepted
 from tests.repository.dependencies import ROOT, installed
 
@@ -19,29 +18,12 @@ pytestmark = [pytest.mark.once, pytest.mark.long]
 FOUND = {"django 5.2.1": [{"id": "PYSEC-2026-1", "aliases": ["CVE-2026-1"], "fix_versions": ["5.2.2"]}]}
 
 
-class OSV(BaseHTTPRequestHandler):
-    """A server with the interface of OSV that knows one vulnerability of Django."""
-
-    def do_POST(self) -> None:
-        query = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        affected = [{"package": {"name": "django", "ecosystem": "PyPI"}, "ranges": [], "versions": ["5.2.1"]}]
-        known = {"id": "PYSEC-2026-1", "aliases": ["CVE-2026-1"], "summary": "It is made up.", "affected": affected}
-        body = json.dumps({"vulns": [known]} if query["package"]["name"] == "django" else {}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *arguments: object) -> None:
-        """Log nothing."""
-
-
-@pytest.fixture
-def osv_url() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), OSV) as server:
-        Thread(target=server.serve_forever).start()
-        yield f"http://127.0.0.1:{server.server_port}/v1/query"
-        server.shutdown()
+def osv(request: Request) -> Reply:
+    """Answer as OSV would if it knew one vulnerability of Django."""
+    affected = [{"package": {"name": "django", "ecosystem": "PyPI"}, "ranges": [], "versions": ["5.2.1"]}]
+    known = {"id": "PYSEC-2026-1", "aliases": ["CVE-2026-1"], "summary": "It is made up.", "affected": affected}
+    is_django = json.loads(request.body)["package"]["name"] == "django"
+    return Reply(200, [], json.dumps({"vulns": [known]} if is_django else {}).encode())
 
 
 def audit(*options: str) -> subprocess.CompletedProcess[str]:
@@ -49,8 +31,9 @@ def audit(*options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
-def test_a_vulnerability_fails_the_audit(osv_url: str) -> None:
-    result = audit("--osv-url", osv_url)
+def test_a_vulnerability_fails_the_audit() -> None:
+    with http_server(osv) as url:
+        result = audit("--osv-url", f"{url}/v1/query")
 
     version = installed()["django"].version
     assert f"django {version}: PYSEC-2026-1 (CVE-2026-1), fixed in no release" in result.stdout
