@@ -62,7 +62,7 @@ def workbook_rows(file: File, name: str = "") -> Rows:
             names = ", ".join(repr(sheet.title) for sheet in _sheets(workbook))
             problem = f"The workbook has no visible sheet {name!r}; there are {names}."
             raise BrokenFileError(0, problem if name else _NOT_A_WORKBOOK)
-        xml = archive.read(sheet._worksheet_path)  # openpyxl has no other name for it
+        xml = archive.read(sheet._worksheet_path)  # noqa: SLF001  # openpyxl has no other name
         # Comments could hide the end of a row.
         if b"<!" in xml or any(_size(row) > _MAX_TAGS_OF_ROW for row in _END_OF_ROW.split(xml)):
             raise BrokenFileError(0, _NOT_A_WORKBOOK)

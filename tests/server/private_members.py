@@ -15,6 +15,7 @@ MEMBERS = {
     "_ssl": ["_test_decode_cert"],
     "prometheus_client:Histogram": ["_buckets", "_sum"],
     "psycopg:Connection": ["wait"],
+    "openpyxl.worksheet._read_only:ReadOnlyWorksheet": ["_worksheet_path"],
     "django.contrib.auth.tokens:PasswordResetTokenGenerator": ["_make_hash_value"],
     "django.contrib.auth.views": ["INTERNAL_RESET_SESSION_TOKEN"],
     "django.db.backends.sqlite3.schema:DatabaseSchemaEditor": ["_remake_table"],
@@ -24,5 +25,3 @@ MEMBERS = {
         *("get_new_connection", "in_atomic_block", "ops", "settings_dict", "wrap_database_errors"),
     ],
 }
-# Members that the documentation of named tuples, models and managers guarantees.
-DOCUMENTED = {"_asdict", "_base_manager", "_default_manager", "_fields", "_make", "_meta", "_replace", "_state"}
