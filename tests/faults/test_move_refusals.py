@@ -15,7 +15,7 @@ from petservice.db.backend import time_limit
 from petservice.db.sqlite.base import exclude_services
 from petservice.transfer.management.commands.move_database import _TARGET as TARGET
 from tests.faults.restores import call
-from tests.faults.servers import pgbouncer, primary
+from tests.faults.servers import Server, pgbouncer
 
 pytestmark = pytest.mark.faults
 
@@ -58,13 +58,12 @@ def refusal(tmp_path: Path, source: str, call_move: Call) -> Refusal:
     return refusal
 
 
-def test_a_connection_pooler_is_refused(cluster: Path, refusal: Refusal) -> None:
-    with primary(cluster) as server:
-        for settings in ({}, {"ignore_startup_parameters": "options"}):
-            with pgbouncer(server, **settings) as url:
-                assert "A connection pooler" in refusal(url)
-        with psycopg.connect(server.empty_url) as database:
-            assert database.execute("SELECT 1 FROM pg_tables WHERE schemaname = 'public'").fetchone() is None
+def test_a_connection_pooler_is_refused(server: Server, refusal: Refusal) -> None:
+    for settings in ({}, {"ignore_startup_parameters": "options"}):
+        with pgbouncer(server, **settings) as url:
+            assert "A connection pooler" in refusal(url)
+    with psycopg.connect(server.empty_url) as database:
+        assert database.execute("SELECT 1 FROM pg_tables WHERE schemaname = 'public'").fetchone() is None
 
 
 @pytest.mark.parametrize(

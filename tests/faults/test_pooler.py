@@ -72,13 +72,12 @@ def test_a_pooler_that_was_away_at_the_start_is_named_by_the_readiness_check(tmp
                 assert client.get("/ready").status_code == 503
 
 
-def test_a_server_that_was_away_at_the_start_is_used_as_soon_as_it_responds(tmp_path: Path, cluster: Path) -> None:
-    with primary(cluster) as server:
-        server.stop()
-        variables = {"DATABASE_URL": server.url, "WEB_CONCURRENCY": "1"}
-        with running_service(tmp_path, command=WITHOUT_MIGRATE, **variables) as service, service.client() as client:
-            assert client.get("/ready").status_code == 503
-            server.start()
-            wait_until(lambda: client.get("/ready").status_code == 200)
-            with service.client(service.create_key()) as caller:
-                assert caller.get("/v1/pets").status_code == 200
+def test_a_server_that_was_away_at_the_start_is_used_as_soon_as_it_responds(tmp_path: Path, server: Server) -> None:
+    server.stop()
+    variables = {"DATABASE_URL": server.url, "WEB_CONCURRENCY": "1"}
+    with running_service(tmp_path, command=WITHOUT_MIGRATE, **variables) as service, service.client() as client:
+        assert client.get("/ready").status_code == 503
+        server.start()
+        wait_until(lambda: client.get("/ready").status_code == 200)
+        with service.client(service.create_key()) as caller:
+            assert caller.get("/v1/pets").status_code == 200

@@ -14,6 +14,7 @@ from petservice.db.sqlite.base import exclude_services
 from tests.faults.restores import (
     NAME,
     call,
+    damage,
     execute,
     files,
     pets,
@@ -67,6 +68,34 @@ def test_a_database_is_not_replaced_and_gets_no_log_of_another(
 
     assert f"{tmp_path / name} exists, and a restore replaces no database: move it away" in refusal(tmp_path, backup)
     assert files(tmp_path) == before
+
+
+def test_what_is_no_backup_is_refused_and_leaves_no_database(tmp_path: Path, backup: Path) -> None:
+    (folder := tmp_path / "data").mkdir()
+    file = tmp_path / "wrong.backup"
+    assert f"There is no file {file}" in refusal(folder, file)
+    file.mkdir()
+    assert f"There is no file {file}" in refusal(folder, file)
+    file.rmdir()
+
+    content = backup.read_bytes()
+    for wrong, sentence in (
+        (b"a letter " * 1000, "is damaged, or no backup: file is not a database"),
+        (b"", "is damaged, or no backup: no such table: pets_pet"),
+        (content[: len(content) // 2], "is damaged"),
+        (content[:8192] + b"x" * 8192 + content[16384:], "is damaged"),
+    ):
+        file.write_bytes(wrong)
+        assert f"{file} {sentence}" in refusal(folder, file)
+
+    shutil.copy(backup, file)
+    damage(file)  # a row that its table does not allow
+    assert f"{file} is damaged: NULL value in song.name. Use another backup." in refusal(folder, file)
+
+    shutil.copy(backup, file)
+    Path(f"{file}-wal").write_text("the last changes")
+    assert f"{file} is a database in use, not a backup, because it has a -wal" in refusal(folder, file)
+    assert files(folder) == {}
 
 
 def test_a_backup_whose_audit_has_other_columns_is_restored(tmp_path: Path, backup: Path) -> None:

@@ -1,7 +1,6 @@
 """The service works as a role that owns nothing, which can neither drop nor alter anything."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
@@ -10,7 +9,7 @@ import pytest
 from psycopg.errors import InsufficientPrivilege
 
 from tests.documents import block
-from tests.faults.servers import Server, primary
+from tests.faults.servers import Server
 from tests.service import Service, log_in, manage, running_service
 
 pytestmark = pytest.mark.faults
@@ -40,12 +39,6 @@ FORBIDDEN = [
     "CREATE TEMPORARY TABLE size (id integer)",
     "SET session_replication_role = replica",
 ]
-
-
-@pytest.fixture
-def server(cluster: Path) -> Iterator[Server]:
-    with primary(cluster) as running:
-        yield running
 
 
 def test_the_service_works_as_a_role_that_owns_nothing(tmp_path: Path, server: Server) -> None:
