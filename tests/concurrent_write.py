@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import connection
 
@@ -20,6 +21,13 @@ def only_on_postgresql(test: Callable[..., None]) -> Callable[..., None]:
     """
     without_sqlite = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
     return without_sqlite(pytest.mark.once(on="postgresql")(pytest.mark.django_db(transaction=True)(test)))
+
+
+def second_connection(**options: Any) -> psycopg.Connection:
+    """Connect to the test database on PostgreSQL by the driver, without Django."""
+    connection.ensure_connection()
+    server = connection.connection.info
+    return psycopg.connect(server.dsn, password=server.password, **options)
 
 
 def on_a_connection(work: Callable[[], Any]) -> Any:

@@ -114,10 +114,3 @@ def test_crash_in_the_first_middleware_has_the_envelope(
 
     assert_crash(Reply(response.status_code, [], response.content))
     logged_crash(caplog)
-
-
-def test_error_of_django_whose_status_is_not_in_the_contract_has_the_envelope(
-    client_transport: ClientTransport,
-) -> None:
-    """Django responds with 405 and HTML, because its redirect has no such method."""
-    assert_failure(client_transport.send("TRACE", "/admin"), 404)

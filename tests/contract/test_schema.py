@@ -1,7 +1,8 @@
-"""The OpenAPI document is complete and committed, and its page loads nothing from other hosts."""
+"""The OpenAPI document is complete and committed, as are its paths, and its page loads nothing from other hosts."""
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from django.conf import LazySettings
 from django.contrib.auth import get_user_model
 from django.test import Client
+from django.urls import URLPattern, get_resolver
 
 from pets.models import Pet
 from tests.contract.transports import SocketTransport
@@ -101,3 +103,28 @@ def test_browsable_api_does_not_exist_without_debug() -> None:
     response = client.get("/v1/pets")
 
     assert (response.status_code, response["Content-Type"]) == (401, "application/json")
+
+
+def routes(patterns: list[Any], prefix: str = "/") -> Iterator[tuple[str, URLPattern]]:
+    for pattern in patterns:
+        route = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLPattern):
+            yield route, pattern
+        else:
+            yield from routes(pattern.url_patterns, route)
+
+
+API = {route: pattern for route, pattern in routes(get_resolver().url_patterns) if route.startswith("/v1")}
+
+
+def test_the_api_has_exactly_the_paths_of_the_contract() -> None:
+    assert sorted(API) == ["/v1/health", "/v1/pets", "/v1/pets/<str:petId>", "/v1/store/inventory"]
+
+
+@pytest.mark.parametrize("route", sorted(API.keys() - {"/v1/health"}))
+def test_every_route_but_health_requires_an_api_key(route: str) -> None:
+    for method in list(API[route].callback.actions):  # type: ignore[attr-defined]
+        response = Client().generic(method.upper(), route)
+
+        assert response.status_code == 401, method
+        assert response["WWW-Authenticate"]

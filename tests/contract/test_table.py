@@ -29,6 +29,7 @@ def assert_api_response(reply: Reply) -> None:
     assert reply.header("Cache-Control") == "no-store"
     assert reply.header("X-Content-Type-Options") == "nosniff"
     assert reply.header("Content-Type") == "application/json"
+    assert reply.header("Content-Security-Policy") is None
     assert reply.header("Set-Cookie") is None
     assert reply.header("Allow") is None
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-import psycopg
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
@@ -14,7 +13,7 @@ from pets.models import Pet
 from petservice.db.backend import backend
 from petservice.db.postgresql.base import _MIGRATION_LOCK
 from store.services import inventory_counts
-from tests.concurrent_write import on_a_connection, only_on_postgresql
+from tests.concurrent_write import on_a_connection, only_on_postgresql, second_connection
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -52,9 +51,7 @@ def test_one_process_at_a_time_migrates_also_after_a_failure(other: ThreadPoolEx
 
 @only_on_postgresql
 def test_process_that_waits_for_migrations_does_not_block_their_indexes(other: ThreadPoolExecutor) -> None:
-    connection.ensure_connection()
-    server = connection.connection.info
-    with psycopg.connect(server.dsn, password=server.password, autocommit=True) as first:
+    with second_connection(autocommit=True) as first:
         first.execute("SELECT pg_advisory_lock(%s)", [_MIGRATION_LOCK])
         waiting = other.submit(on_a_connection, lock_migrations)
         wait_until(lambda: first.execute(ATTEMPTS).fetchone()[0])

@@ -20,7 +20,7 @@ from petservice.apikeys.models import APIKey
 from petservice.db.backend import backend, time_limit
 from petservice.fastpath.postgresql import PostgreSQL
 from petservice.fastpath.usual import UsualRequest, usual
-from tests.concurrent_write import on_a_connection, together
+from tests.concurrent_write import on_a_connection, second_connection, together
 from tests.databases import fresh_database_url
 from tests.server.connections import Client, get, post
 from tests.service import Service, log_in, manage, running_service
@@ -242,13 +242,7 @@ def test_tables_are_locked_despite_a_writer_that_locks_them_in_another_order() -
 
 @pytest.mark.django_db(transaction=True)
 def test_table_that_stays_locked_is_an_error() -> None:
-    connection.ensure_connection()
-    server = connection.connection.info
-    with (
-        psycopg.connect(server.dsn, password=server.password) as writer,
-        transaction.atomic(),
-        connection.cursor() as cursor,
-    ):
+    with second_connection() as writer, transaction.atomic(), connection.cursor() as cursor:
         writer.execute("LOCK TABLE pets_pet IN ROW EXCLUSIVE MODE")
         cursor.execute("SET LOCAL lock_timeout = '10ms'")
         with pytest.raises(OperationalError, match="lock timeout"):

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
-import psycopg
 import pytest
 from django.db import DatabaseError, IntegrityError, connection
 
@@ -20,6 +19,7 @@ from petservice.monitoring.database_calls import kind_of_error
 from petservice.monitoring.metrics import MAX_KEYS
 from petservice.server.limits import PAGE_THREADS
 from store.services import reconcile_inventory
+from tests.concurrent_write import second_connection
 from tests.monitoring.observed import Observed
 from tests.server.connections import Client, get
 from tests.server.services import held_requests, release
@@ -96,17 +96,13 @@ def test_errors_of_the_database_have_kinds() -> None:
     ],
 )
 def test_kinds_of_errors_of_postgresql(setting: str, statement: str, kind: str) -> None:
-    with connection.cursor() as cursor, psycopg.connect(connection.connection.info.dsn, **_password()) as other:
+    with connection.cursor() as cursor, second_connection() as other:
         other.execute("LOCK TABLE pets_pet")
         cursor.execute(f"SET {setting} = '50ms'")
         with pytest.raises(DatabaseError) as error:
             cursor.execute(statement)
     connection.close()
     assert kind_of_error(error.value) == kind
-
-
-def _password() -> dict[str, str]:
-    return {"password": connection.settings_dict["PASSWORD"]} if connection.settings_dict["PASSWORD"] else {}
 
 
 @pytest.mark.once

@@ -24,20 +24,12 @@ POLICY = {
     "object-src": "'none'",
 }
 PAGES = ["/", "/docs", "/docs/api", "/docs/changelog", "/admin/login/"]
-NO_PAGES = ["/nope", "/docs/", "/docs/x", "/favicon.ico", "/index.html", "/administration"]
 
 
 def policy(response: HttpResponse) -> dict[str, str]:
     """Return the directives of the Content-Security-Policy of `response`."""
     directives = response.headers.get("Content-Security-Policy", "").split("; ")
     return dict(directive.split(" ", 1) for directive in directives if directive)
-
-
-def assert_not_found(response: HttpResponse) -> None:
-    assert (response.status_code, response["Content-Type"]) == (404, "application/json")
-    assert response.json()["error"]["code"] == "not_found"
-    assert response["Cache-Control"] == "no-store"
-    assert "Allow" not in response
 
 
 # The policy.
@@ -64,28 +56,6 @@ def test_error_page_has_the_policy(client: Client, settings: LazySettings, addre
     for response in (foreign, plain):
         assert response["Content-Type"].startswith("text/html")
         assert policy(response) == POLICY
-
-
-@pytest.mark.parametrize("address", ["/v1/health", "/v1/pets", "/v1/nope", "/openapi.json", *NO_PAGES])
-def test_response_to_a_program_has_no_policy(client: Client, address: str) -> None:
-    response = client.get(address)
-
-    assert response["Content-Type"] == "application/json"
-    assert policy(response) == {}
-
-
-# Unknown pages.
-
-
-@pytest.mark.parametrize("address", [*PAGES[:-1], "/ready"])
-def test_wrong_method_is_not_found(address: str) -> None:
-    for method in ("POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "LINK"):
-        assert_not_found(Client(enforce_csrf_checks=True).generic(method, address))
-
-
-@pytest.mark.parametrize("address", NO_PAGES)
-def test_unknown_path_is_not_found(client: Client, address: str) -> None:
-    assert_not_found(client.get(address))
 
 
 # The home page. It must not use the database, which pytest-django prevents in these tests.

@@ -16,14 +16,6 @@ from tests.waiting import wait_until
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("host", ["testserver", "10.1.2.3", "unknown.example.com"])
-def test_migrated_service_is_ready_for_any_host_and_without_a_key(client: Client, host: str) -> None:
-    response = client.get("/ready", headers={"Host": host})
-
-    assert (response.status_code, response.json()) == (200, {"status": "ok"})
-
-
-@pytest.mark.django_db
 def test_service_with_a_pending_migration_is_not_ready(client: Client) -> None:
     newest = MigrationRecorder.Migration.objects.filter(app="store").latest("id")
     MigrationRecorder(connection).record_unapplied("store", newest.name)

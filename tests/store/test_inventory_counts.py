@@ -7,12 +7,13 @@ from functools import partial
 
 import pytest
 from django.core.management.color import no_style
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pets.models import Pet
+from store.models import InventoryCounter
 from store.services import inventory_counts
 from tests.concurrent_write import only_on_postgresql, without_waiting
 from tests.store.counts import NONE, STATUSES, ProvokedError, assert_exact, full_count
@@ -134,3 +135,14 @@ def test_writers_of_all_statuses_in_other_orders_do_not_wait_and_the_counts_stay
 
     assert Pet.objects.count() == 4 * 2 * len(STATUSES)
     assert_exact()
+
+
+def test_the_database_rejects_an_invalid_pet_an_invalid_change_and_an_invalid_counter() -> None:
+    Pet.objects.create(name="Tom")
+
+    for invalid in ({"status": "lost"}, {"status": ""}, {"name": ""}, {"tag": ""}):
+        for write in (Pet.objects.create, Pet.objects.update):
+            with pytest.raises(IntegrityError), transaction.atomic():
+                write(**{"name": "Rex"} | invalid)
+    with pytest.raises(IntegrityError):
+        InventoryCounter.objects.create(status="lost", count=1)

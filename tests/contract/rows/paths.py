@@ -9,7 +9,8 @@ ROWS = [
         *("/v1", "/v1/", "/v1/nope", "/v1/pets/", "//v1/pets", "/v1//pets", "/V1/pets", "/v1/Pets", "/v2/pets"),
         *("/v1/pets.json", "/v1/pets;x=1", "/v1/pets%2F", "/v1/./pets", "/v1/x/../pets", "/v1/pets/{pet}/"),
         *("/v1/pets/{pet}/owner", "/v1/store", "/v1/store/", "/v1/store/inventory/", "/v1/store/nope", "/v1/health/"),
-        *("/v1/docs", "/v1/openapi.json", "/v1/ready", "/health", "/pets", "/v1/%FF", "/ready/"),
+        *("/v1/docs", "/v1/openapi.json", "/v1/ready", "/health", "/pets", "/v1/%FF", "/ready/", "/docs/", "/docs/x"),
+        *("/favicon.ico", "/index.html", "/administration"),
     )
     for who, headers in [("with a", WRITE), ("without a", [])]
 ]
@@ -55,6 +56,10 @@ _OPERATIONS = {
     "/v1/health": ("GET", "HEAD"),
     "/ready": ("GET", "HEAD"),
     "/openapi.json": ("GET", "HEAD"),
+    "/": ("GET", "HEAD"),
+    "/docs": ("GET", "HEAD"),
+    "/docs/api": ("GET", "HEAD"),
+    "/docs/changelog": ("GET", "HEAD"),
     "/v1/nope": (),
 }
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW", "PROPFIND", "M-SEARCH")
@@ -66,6 +71,8 @@ ROWS += [
     for who, headers in [("with a", WRITE), ("without a", [])]
 ]
 ROWS += [
+    # Django responds with 405 and HTML, because its redirect has no such method.
+    get("TRACE /admin", "/admin", 404, method="TRACE"),
     Row("POST with a body to a pet", "POST", "/v1/pets/{pet}", [*WRITE, TYPE], b'{"name":"Rex"}', 404, "not_found"),
     Row(
         "method override", "POST", "/v1/pets/{pet}", [*WRITE, ("X-HTTP-Method-Override", "GET")], b"", 404, "not_found"
