@@ -27,7 +27,7 @@ from petservice.readiness import readiness
 from petservice.wsgi import Handler
 from tests import processes
 from tests.backoffice.staff import PASSWORD
-from tests.databases import Template, fresh_database_url, migrated_database_url, templates, url_of_the_test_database
+from tests.databases import fresh_database_url, migrated_database_url, templates, url_of_the_test_database
 from tests.described import assert_described
 from tests.monitoring.observed import Observed, observed_service
 from tests.redis_server import RedisServer, redis_used_by, running_redis
@@ -62,7 +62,7 @@ def django_db_setup(
     with django_db_blocker.unblock():
         connection.close()  # PostgreSQL neither copies nor drops a database that has connections
         with fresh_database_url(folder, template=url_of_the_test_database()) as url:
-            templates.append(Template(url, folder))
+            templates.append(Service("", None, folder / "log", os.environ | {"DATABASE_URL": url}))
             yield
         name = connection.settings_dict["NAME"]
         # Without tests that use a test database, there is none. Other processes use the database of the URL.

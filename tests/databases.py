@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 
 import psycopg
@@ -53,24 +53,20 @@ def migrated_database_url(folder: Path) -> AbstractContextManager[str]:
 
     With such a database, `serve` skips the preparations of a first start, which take long.
     """
-    return fresh_database_url(folder, template=templates[-1].migrated_url)
+    return fresh_database_url(folder, template=_migrated_url())
 
 
-class Template:
-    """A migrated database that serves as the template for copies."""
-
-    def __init__(self, url: str, folder: Path) -> None:
-        self._service = Service("", None, folder / "log", os.environ | {"DATABASE_URL": url})
-
-    @cached_property
-    def migrated_url(self) -> str:
-        if not url_of_the_test_database():  # otherwise the template is a copy of that migrated database
-            self._service.manage("migrate", "--verbosity", "0")
-        self._service.create_key()
-        return self._service.environment["DATABASE_URL"]
+# The service whose database is the template for copies.
+templates: list[Service] = []
 
 
-templates: list[Template] = []
+@cache
+def _migrated_url() -> str:
+    """Return the URL of the template, after it has got all tables and an API key."""
+    if not url_of_the_test_database():  # otherwise the template is a copy of that migrated database
+        templates[-1].manage("migrate", "--verbosity", "0")
+    templates[-1].create_key()
+    return templates[-1].environment["DATABASE_URL"]
 
 
 def url_of_the_test_database() -> str:

@@ -3,7 +3,6 @@
 Both get the same generated requests, one after the other, on databases that begin with the same keys and pets.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -14,15 +13,15 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-from prometheus_client.parser import text_string_to_metric_families
 
 from pets.models import IdempotencyRecord, Pet
 from petservice.apikeys.models import APIKey, KeyDay
 from tests.contract.seed import PETS, new_keys, seed
 from tests.databases import migrated_database_url
 from tests.fastpath.border import Request, each_part, requests
+from tests.monitoring.observed import Observed
 from tests.server.connections import Client
-from tests.service import Service, fetch, free_port, running_service
+from tests.service import Service, free_port, running_service
 from tests.waiting import wait_until
 
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -43,8 +42,7 @@ METRICS = (
 class Side:
     """One of the two services, with the ids of pets in the order in which responses have named them."""
 
-    service: Service
-    metrics_url: str
+    observed: Observed
     ids: dict[str, str] = field(default_factory=dict)
 
     def response(self, request: Request, seed: dict[str, str]) -> tuple[str, list[str], str]:
@@ -54,7 +52,7 @@ class Side:
             lines.append("Host: localhost")
         lines += [f"{name}: {value.format(**seed)}" for name, value in request.headers]
         sent = "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + request.body
-        with Client(self.service) as client:
+        with Client(self.observed.service) as client:
             for begin, end in zip((0, *request.cuts), (*request.cuts, len(sent)), strict=True):
                 client.send(sent[begin:end])
             received = b"".join(iter(lambda: client.socket.recv(65536), b"")).decode("latin-1")
@@ -67,7 +65,7 @@ class Side:
 
     def rows(self) -> dict[str, list[tuple[Any, ...]]]:
         """Return what the requests have written."""
-        with self.service.models():
+        with self.observed.service.models():
             texts = ("name", "tag")
             return {
                 "pets": list(Pet.objects.order_by("pk").values_list(*texts, "status", "created_by")),
@@ -82,19 +80,16 @@ class Side:
 
     def log(self) -> Counter[tuple[object, ...]]:
         """Return the lines of the access log of the generated requests."""
-        lines = map(json.loads, self.service.log.read_text().splitlines())
         shown = ("method", "route", "status", "key_prefix", "address")
-        found = [line for line in lines if line["logger"] == "petservice.requests"]
-        return Counter(tuple(line[name] for name in shown) for line in found if line["route"] != "/v1/health")
+        lines = [line for line in self.observed.requests() if line["route"] != "/v1/health"]
+        return Counter(tuple(line[name] for name in shown) for line in lines)
 
-    def metrics(self) -> dict[str, float]:
+    def metrics(self) -> dict[object, float]:
         """Return the numbers of requests by route, method and status, and those of causes that both ways have."""
-        text = fetch(self.metrics_url).text
-        samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
         return {
-            f"{sample.name} {sorted(sample.labels.items())}": sample.value
-            for sample in samples
-            if sample.name in METRICS and sample.labels.get("route") != "/v1/health"
+            (name, labels): value
+            for (name, labels), value in self.observed.samples().items()
+            if name in METRICS and ("route", "/v1/health") not in labels
         }
 
 
@@ -116,7 +111,7 @@ def side(folder: Path, plain: dict[str, str], fast_path: str) -> Iterator[Side]:
             seed(plain)
         variables |= {"DATABASE_URL": url, "PETSERVICE_FAST_PATH": fast_path}
         with running_service(folder, **variables) as service:
-            yield Side(service, f"http://127.0.0.1:{port}/metrics")
+            yield Side(Observed(service, "", f"http://127.0.0.1:{port}/metrics"))
 
 
 def test_both_ways_are_the_same(tmp_path: Path, django_db_blocker: pytest.FixtureRequest) -> None:
@@ -157,6 +152,6 @@ def test_both_ways_are_the_same(tmp_path: Path, django_db_blocker: pytest.Fixtur
 
 def stop_to_write_uses(*sides: Side) -> None:
     for one in sides:
-        one.service.process.terminate()
+        one.observed.service.process.terminate()
     for one in sides:
-        one.service.process.wait(timeout=40)
+        one.observed.service.process.wait(timeout=40)

@@ -28,63 +28,37 @@ MONITORING = ROOT / "petservice" / "monitoring"
 ALERTS = MONITORING / "alerts.yml"
 DASHBOARD = json.loads((MONITORING / "dashboard.json").read_text())
 
+DURATION = "petservice_http_request_duration_seconds_bucket"
+
 pytestmark = [
     pytest.mark.once,
     pytest.mark.skipif(not shutil.which("promtool"), reason="needs Debian's package prometheus"),
 ]
 
-SERIES = """
-  - interval: 1m
-    input_series:
-      - series: 'up{{job="petservice", instance="a"}}'
-        values: '{up}'
-      - series: 'petservice_ready{{job="petservice", instance="a"}}'
-        values: '{ready}'
-      - series: 'petservice_certificate_days_left{{job="petservice", instance="a"}}'
-        values: '{days}'
-      - series: 'petservice_http_requests_total{{job="petservice", route="/v1/pets", method="GET", status="200"}}'
-        values: '0+{good}x60'
-      - series: 'petservice_http_requests_total{{job="petservice", route="/v1/pets", method="GET", status="500"}}'
-        values: '0+{bad}x60'
-      - series: 'petservice_http_request_duration_seconds_bucket{{job="petservice", route="/v1/pets", le="0.1"}}'
-        values: '0+{quick}x60'
-      - series: 'petservice_http_request_duration_seconds_bucket{{job="petservice", route="/v1/pets", le="1"}}'
-        values: '0+100x60'
-      - series: 'petservice_http_request_duration_seconds_bucket{{job="petservice", route="/v1/pets", le="+Inf"}}'
-        values: '0+100x60'
-      - series: 'petservice_database_errors_total{{job="petservice", kind="lock"}}'
-        values: '0+{locks}x60'
-      - series: 'petservice_database_errors_total{{job="petservice", kind="constraint"}}'
-        values: '0+60x60'
-      - series: 'petservice_database_connections{{job="petservice", state="open"}}'
-        values: '{open}+0x60'
-      - series: 'petservice_database_connections{{job="petservice", state="allowed"}}'
-        values: '97+0x60'
-      - series: 'petservice_inventory_drift{{job="petservice", instance="a"}}'
-        values: '{drift}+0x60'
-      - series: 'petservice_queue_seconds_total{{job="petservice", pool="api"}}'
-        values: '0+{waited}x60'
-      - series: 'petservice_queued_total{{job="petservice", pool="api"}}'
-        values: '0+100x60'
-      - series: 'petservice_redis_failures_total{{job="petservice", call="count"}}'
-        values: '0+{redis}x60'
-      - series: 'petservice_logins_total{{job="petservice", outcome="login"}}'
-        values: '0+60x60'
-      - series: 'petservice_logins_total{{job="petservice", outcome="login_failed"}}'
-        values: '0+{wrong}x60'
-      - series: 'petservice_backup_age_seconds{{job="petservice", instance="a"}}'
-        values: '{backup}+60x60'
-    promql_expr_test:
-      - expr: count by (alertname) (ALERTS{{alertstate="firing"}})
-        eval_time: 30m
-        exp_samples: [{expected}]
-"""
-HEALTHY = {"up": "1+0x60", "ready": "1+0x60", "days": "14+0x60", "good": 1000, "bad": 1, "quick": 100}
+# The values of each series in an hour of minutes. A problem replaces those that are named.
+SERIES = {
+    'up{job="petservice", instance="a"}': "%(up)s",
+    'petservice_ready{job="petservice", instance="a"}': "%(ready)s",
+    'petservice_certificate_days_left{job="petservice", instance="a"}': "%(days)s+0x60",
+    'petservice_http_requests_total{job="petservice", route="/v1/pets", method="GET", status="200"}': "0+%(good)sx60",
+    'petservice_http_requests_total{job="petservice", route="/v1/pets", method="GET", status="500"}': "0+%(bad)sx60",
+    f'{DURATION}{{job="petservice", route="/v1/pets", le="0.1"}}': "0+%(quick)sx60",
+    f'{DURATION}{{job="petservice", route="/v1/pets", le="1"}}': "0+100x60",
+    f'{DURATION}{{job="petservice", route="/v1/pets", le="+Inf"}}': "0+100x60",
+    'petservice_database_errors_total{job="petservice", kind="lock"}': "0+%(locks)sx60",
+    'petservice_database_errors_total{job="petservice", kind="constraint"}': "0+60x60",
+    'petservice_database_connections{job="petservice", state="open"}': "%(open)s+0x60",
+    'petservice_database_connections{job="petservice", state="allowed"}': "97+0x60",
+    'petservice_inventory_drift{job="petservice", instance="a"}': "%(drift)s+0x60",
+    'petservice_queue_seconds_total{job="petservice", pool="api"}': "0+%(waited)sx60",
+    'petservice_queued_total{job="petservice", pool="api"}': "0+100x60",
+    'petservice_redis_failures_total{job="petservice", call="count"}': "0+%(redis)sx60",
+    'petservice_logins_total{job="petservice", outcome="login"}': "0+60x60",
+    'petservice_logins_total{job="petservice", outcome="login_failed"}': "0+%(wrong)sx60",
+    'petservice_backup_age_seconds{job="petservice", instance="a"}': "%(backup)s+60x60",
+}
+HEALTHY = {"up": "1+0x60", "ready": "1+0x60", "days": 14, "good": 1000, "bad": 1, "quick": 100}
 HEALTHY |= {"locks": 5, "open": 87, "drift": 0, "waited": 40, "redis": 0, "wrong": 9, "backup": 25 * 60 * 60 - 30 * 60}
-
-
-def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["promtool", *arguments], capture_output=True, text=True)
 
 
 # What is wrong, and the only alert that it leads to.
@@ -96,7 +70,7 @@ PROBLEMS: list[tuple[dict[str, object], str | None]] = [
     ({"up": "_x60"}, "PetserviceIsMissing"),  # no target
     ({"ready": "1+0x10 0+0x50"}, "PetserviceIsNotReady"),
     ({"ready": "1+0x28 0+0x1 1+0x30"}, None),  # not ready for a minute, as during a restart
-    ({"days": "13.9+0x60"}, "PetserviceCertificateExpires"),
+    ({"days": 13.9}, "PetserviceCertificateExpires"),
     ({"locks": 10}, "PetserviceDatabaseFails"),  # calls wait for a lock in vain
     ({"open": 88}, "PetserviceConnectionsRunOut"),  # nine of ten
     ({"drift": 1}, "PetserviceInventoryDrifts"),
@@ -109,14 +83,23 @@ PROBLEMS: list[tuple[dict[str, object], str | None]] = [
 
 def test_each_alert_fires_only_for_its_own_problem(tmp_path: Path) -> None:
     """The message of a failure names the alert that is expected, and the one that fires."""
-    groups = []
-    for problem, alert in PROBLEMS:
-        labels = f"""{{labels: '{{alertname="{alert}"}}', value: 1}}""" if alert else ""
-        groups.append(SERIES.format(expected=labels, **HEALTHY | problem))
-    file = tmp_path / "tests.yml"
-    file.write_text(f"rule_files: [{ALERTS}]\nevaluation_interval: 1m\ntests:\n{''.join(groups)}")
+    firing = {"expr": 'count by (alertname) (ALERTS{alertstate="firing"})', "eval_time": "30m"}
+    groups = [
+        {
+            "interval": "1m",
+            "input_series": [
+                {"series": name, "values": values % (HEALTHY | problem)} for name, values in SERIES.items()
+            ],
+            "promql_expr_test": [
+                firing | {"exp_samples": [{"labels": f'{{alertname="{alert}"}}', "value": 1}] if alert else []}
+            ],
+        }
+        for problem, alert in PROBLEMS
+    ]
+    file = tmp_path / "tests.yml"  # JSON is YAML as well
+    file.write_text(json.dumps({"rule_files": [str(ALERTS)], "evaluation_interval": "1m", "tests": groups}))
 
-    tested = promtool("test", "rules", str(file))
+    tested = subprocess.run(["promtool", "test", "rules", file], capture_output=True, text=True)
 
     assert tested.returncode == 0, tested.stdout + tested.stderr
 

@@ -57,7 +57,7 @@ def test_api_key_does_not_appear_in_the_log(observed: Observed) -> None:
         get(f"/admin/{observed.key}?q={observed.key}", b"X-Forwarded-For: " + key, b"Cookie: sessionid=" + key),
         get("/v1/pets", key + b": " + key, method=observed.key),
         get(f"/{observed.key}", b"Host: " + key),
-        key + b"\r\n\r\n",
+        *(key + b"\r\n\r\n", b"X-API-Key: " + key + b"\r\n\r\n", b"GET / HTTP/1.1\r\n" + key + b"\r\n\r\n"),
     ):
         line_of(observed, parts)
 

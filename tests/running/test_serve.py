@@ -3,13 +3,11 @@
 import os
 import re
 import signal
-import ssl
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
-import httpx
 import psycopg
 import pytest
 from django.db import connection
@@ -17,7 +15,7 @@ from django.db import connection
 from petservice.management.commands import serve
 from tests.databases import fresh_database_url
 from tests.processes import start
-from tests.service import SERVE, TLS, Service, free_port, log_in, make_certificate, running_service
+from tests.service import SERVE, Service, free_port, log_in, running_service
 from tests.waiting import wait_until
 
 # The migrations that were run twice.
@@ -80,25 +78,6 @@ def test_sigterm_stops_the_service_with_status_0_and_a_second_start_prints_no_se
     with running_service(unused, DATABASE_URL="") as service:
         assert printed(service, r"password|API key|pets_|curl") == [], "there is an account already"
         assert accounts_and_keys(service) == (1, 0)
-
-
-@pytest.mark.once
-def test_service_with_a_certificate_accepts_only_https(unused: Path) -> None:
-    certificate, key = make_certificate(unused, "IP:127.0.0.1")
-    variables = {"DATABASE_URL": "", "TLS_CERTFILE": str(certificate), "TLS_KEYFILE": str(key)}
-    with running_service(unused, **variables) as service:
-        assert printed(service, r"^    home page  +(\S+)$") == [f"{service.url}/"]
-        assert service.url.startswith("https://")
-        headers = {"X-API-Key": service.create_key()}
-        trusting = ssl.create_default_context(cafile=certificate)
-        with httpx.Client(
-            base_url=service.url, headers=headers, verify=trusting, trust_env=False, timeout=30
-        ) as client:
-            assert client.get("/v1/health").json() == {"status": "ok"}
-            assert client.post("/v1/pets", json={"name": "Rex"}).status_code == 201
-            assert [pet["name"] for pet in client.get("/v1/pets").json()] == ["Rex"]
-        with pytest.raises(httpx.TransportError):
-            httpx.get(service.url.replace("https:", "http:") + "/v1/health", trust_env=False, verify=TLS)
 
 
 @pytest.mark.long
@@ -164,20 +143,20 @@ def test_database_with_migrations_of_a_later_version_is_accepted(tmp_path: Path,
 @pytest.mark.parametrize(
     ("address", "shown"),
     [
-        (("127.0.0.1", 8000), "http://127.0.0.1:8000"),
-        (("0.0.0.0", 9000), "http://127.0.0.1:9000"),
-        (("::", 9000), "http://127.0.0.1:9000"),
-        (("::1", 9000, 0, 0), "http://[::1]:9000"),
-        (("pets.example.com", 9000), "http://pets.example.com:9000"),
-        ("/run/pets", "--unix-socket /run/pets http://localhost"),
+        (("127.0.0.1", 8000), "{}://127.0.0.1:8000"),
+        (("0.0.0.0", 9000), "{}://127.0.0.1:9000"),
+        (("::", 9000), "{}://127.0.0.1:9000"),
+        (("::1", 9000, 0, 0), "{}://[::1]:9000"),
+        (("pets.example.com", 9000), "{}://pets.example.com:9000"),
+        ("/run/pets", "--unix-socket /run/pets {}://localhost"),
     ],
 )
 def test_first_start_prints_an_address_of_this_machine(
     address: object, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("TLS_CERTFILE", raising=False)
-
-    assert serve._url_for_curl(address) == shown
+    for certificate, scheme in (("", "http"), ("cert.pem", "https")):
+        monkeypatch.setenv("TLS_CERTFILE", certificate)
+        assert serve._url_for_curl(address) == shown.format(scheme)
 
 
 @pytest.mark.once

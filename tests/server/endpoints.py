@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.db import connection as database
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
@@ -29,7 +28,6 @@ from petservice.wsgi import Handler
 
 FOLDER = Path(os.environ["TEST_ENDPOINTS_FOLDER"])
 MEBIBYTE = b"x" * 2**20
-settings.ROOT_URLCONF = "tests.server.endpoint_urls"
 connection.REQUEST_TIMEOUT = acceptor.REQUEST_TIMEOUT = int(
     os.environ.get("TEST_REQUEST_TIMEOUT", connection.REQUEST_TIMEOUT)
 )

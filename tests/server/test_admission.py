@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from petservice.server.application import Places
 from petservice.server.limits import (
     CONCURRENT_LOGINS,
     MAX_FORM_BYTES,
@@ -23,19 +22,6 @@ from tests.service import Service, log_in
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
-
-
-def test_places_are_limited_for_each_client_and_in_total() -> None:
-    places = Places("logins_in_progress", 3, of_a_client=2)
-    with places.take("one"), places.take("one") as has_second:
-        with places.take("one") as has_third:
-            assert (has_second, has_third) == (True, False)
-        with places.take("two") as has_last, places.take("three") as has_more:
-            assert (has_last, has_more) == (True, False)
-        with places.take("three") as has_free:
-            assert has_free
-    with places.take("one") as has_again:
-        assert has_again
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,8 @@
 """The workers of a service share its connections evenly, and no connection waits for a suspended worker."""
 
 import resource
-import signal
-import threading
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
@@ -110,32 +107,3 @@ def test_worker_at_its_limit_of_open_files_serves_waiting_connections_once_files
         for client in waiting:
             client.socket.settimeout(5)
             assert worker_of(client) == pid
-
-
-def test_reload_loses_no_connection_and_no_request(balanced: Service) -> None:
-    wait_for_workers(balanced)
-    old = set(balanced.workers())
-    is_over = threading.Event()
-
-    def send_requests() -> set[int]:
-        statuses: set[int] = set()
-        while not is_over.is_set():
-            with Client(balanced) as client:
-                for _ in range(3):
-                    client.send(get("/v1/meta"))
-                    response = client.response()
-                    statuses.add(response.status)
-                    if "connection" in response.headers:
-                        break
-        return statuses
-
-    with ThreadPoolExecutor() as pool:
-        clients = [pool.submit(send_requests) for _ in range(4)]
-        try:
-            balanced.process.send_signal(signal.SIGHUP)
-            wait_until(lambda: len(balanced.workers()) == 2 and not old & set(balanced.workers()))
-            served_by = {worker_of_a_new_connection(balanced) for _ in range(10)}
-        finally:
-            is_over.set()
-    assert [client.result() for client in clients] == [{200}] * 4
-    assert served_by <= set(balanced.workers())

@@ -1,4 +1,4 @@
-"""The stop of a service: requests finish, connections get an announcement, and nothing else delays the end."""
+"""The stop of a service and the drain before it: requests finish, and connections get an announcement."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from tests.server.services import (
     release,
     service_with_test_endpoints,
 )
-from tests.service import Service
+from tests.service import Service, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
@@ -75,7 +75,10 @@ def stop_is_announced_to(client: Client) -> bool:
 
 
 @pytest.mark.long
-def test_interrupt_ends_a_drain_and_completes_requests(tmp_path: Path, connect: Connect) -> None:
+@pytest.mark.parametrize("is_repeated", [False, True])
+def test_interrupt_ends_a_drain_and_completes_requests_and_a_second_one_ends_them(
+    tmp_path: Path, connect: Connect, is_repeated: bool
+) -> None:
     with service_with_test_endpoints(tmp_path, PETSERVICE_DRAIN_SECONDS="600") as service:
         busy, keep_alive = connect(service), connect(service)
         busy.send(get("/held"))
@@ -87,25 +90,14 @@ def test_interrupt_ends_a_drain_and_completes_requests(tmp_path: Path, connect: 
 
         wait_until(lambda: stop_is_announced_to(keep_alive))
         assert service.process.poll() is None
-        release(tmp_path)
-        assert busy.response().status == 200
-        assert service.process.wait(timeout=20) == 0
-
-
-@pytest.mark.long
-def test_second_interrupt_ends_requests(tmp_path: Path, connect: Connect) -> None:
-    with service_with_test_endpoints(tmp_path) as service:
-        busy, keep_alive = connect(service), connect(service)
-        busy.send(get("/held"))
-        wait_until(lambda: held_requests(tmp_path))
-        interrupt(service)
-        wait_until(lambda: stop_is_announced_to(keep_alive))
-        assert service.process.poll() is None
-
-        interrupt(service)
-
-        assert service.process.wait(timeout=20) == 0, "less than gunicorn's graceful_timeout"
-        assert busy.is_closed()
+        if is_repeated:
+            interrupt(service)
+            assert service.process.wait(timeout=20) == 0, "less than gunicorn's graceful_timeout"
+            assert busy.is_closed()
+        else:
+            release(tmp_path)
+            assert busy.response().status == 200
+            assert service.process.wait(timeout=20) == 0
 
 
 @pytest.mark.long
@@ -135,3 +127,37 @@ def test_stop_does_not_wait_for_clients_that_have_disconnected(tmp_path: Path) -
         service.process.send_signal(signal.SIGTERM)
 
         assert service.process.wait(timeout=8) == 0
+
+
+def test_service_is_not_ready_and_serves_requests_during_the_drain_which_a_second_signal_ends(
+    tmp_path: Path, migrated_url: str
+) -> None:
+    with running_service(tmp_path, DATABASE_URL=migrated_url, PETSERVICE_DRAIN_SECONDS="600") as service:
+        with service.client() as client:
+            assert client.get("/ready").status_code == 200
+        service.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: DRAINING in service.log.read_text())
+
+        for _ in range(20):
+            with service.client() as client:  # a new connection each time
+                ready, health, pets = client.get("/ready"), client.get("/v1/health"), client.get("/v1/pets")
+            assert (ready.status_code, health.status_code, pets.status_code) == (503, 200, 401)
+            assert ready.json()["error"] == {"code": "unavailable", "message": "The service is about to stop."}
+            assert "connection" not in health.headers
+
+        assert service.process.poll() is None
+        service.process.send_signal(signal.SIGTERM)
+        assert service.process.wait(timeout=20) == 0
+
+
+@pytest.mark.long
+def test_starting_worker_obeys_the_signal_to_stop(tmp_path: Path) -> None:
+    slow = ("--worker-class", "tests.server.endpoints.NeverReadyWorker")
+    with service_with_test_endpoints(tmp_path, *slow, WEB_CONCURRENCY="2") as service:
+        wait_until(lambda: len(booted_workers(service)) == 2)
+
+        service.process.send_signal(signal.SIGTERM)
+
+        # Well before gunicorn would kill the remaining workers.
+        assert service.process.wait(timeout=20) == 0
+    assert "SIGKILL" not in service.log.read_text()

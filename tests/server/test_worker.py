@@ -77,15 +77,6 @@ def test_failed_request_gets_an_error_response_and_one_log_entry_and_the_connect
     assert with_short_timeout.log.read_text().count(logged) == before + 1
 
 
-def test_large_response_arrives_completely(with_short_timeout: Service) -> None:
-    with with_short_timeout.client() as client:
-        response = client.get("/export")
-        assert response.headers["content-length"] == str(32 * 2**20)
-        assert len(response.content) == 32 * 2**20
-        head = client.head("/export")
-        assert (head.headers["content-length"], head.content) == (str(32 * 2**20), b"")
-
-
 def test_body_in_chunks_of_one_byte_is_received_in_few_parts(with_short_timeout: Service) -> None:
     with Client(with_short_timeout) as client:
         before = number_from(client, "/v1/parts")
