@@ -88,20 +88,14 @@ def without_waiting(write: Callable[[], Any]) -> Any:
         return pool.submit(on_a_connection, write_without_waiting).result()
 
 
-def together(*works: Callable[[], Any], expected: type[Exception] | tuple[()] = ()) -> list[Any]:
-    """Run functions at the same time, each with its own connection, and return their results.
-
-    An exception of an expected type is a result; any other is raised.
-    """
+def together(*works: Callable[[], Any]) -> list[Any]:
+    """Run functions at the same time, each with its own connection, and return their results."""
     start = threading.Barrier(len(works))
 
     def run(work: Callable[[], Any]) -> Any:
         connection.ensure_connection()
         start.wait()
-        try:
-            return work()
-        except expected as error:
-            return error
+        return work()
 
     with ThreadPoolExecutor(len(works)) as pool:
         running = [pool.submit(on_a_connection, partial(run, work)) for work in works]

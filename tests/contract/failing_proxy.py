@@ -31,7 +31,7 @@ class FailingProxy(NamedTuple):
 
 
 @contextmanager
-def failing_proxy(service: Service, steps: Sequence[Fault | Reply | None] = ()) -> Iterator[FailingProxy]:
+def failing_proxy(service: Service, steps: Sequence[Fault | Reply | None]) -> Iterator[FailingProxy]:
     """Run a proxy that treats each request according to the next of `steps`.
 
     A step is a fault, a response of the proxy itself, or None for the service's response. After the last step, every

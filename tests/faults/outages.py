@@ -11,7 +11,7 @@ import httpx
 import psycopg
 
 from tests.faults.servers import Server
-from tests.service import Service, log_in
+from tests.service import Service
 from tests.waiting import wait_until
 
 # The results that clients may see in any state of the database.
@@ -53,28 +53,8 @@ def watched_probes(service: Service) -> Iterator[dict[str, list[httpx.Response]]
         probe.result()
 
 
-# The path of a page, and a session key to send.
-LOGIN_PAGE = ("/admin/login/", "x" * 32)
-
-
-def known_clients(service: Service, key: str) -> tuple[str, str]:
-    """Make the one worker know the key and the session of a member of staff. Return a page and the session.
-
-    Otherwise it handles the requests of these clients one at a time until the first one succeeds.
-    """
-    service.create_staff("ada", "correct horse")
-    with service.client() as client:
-        log_in(client, "ada", "correct horse")
-    session = client.cookies["sessionid"]
-    with service.client(key) as client:
-        assert client.get("/v1/pets?limit=1").status_code == 200
-        assert client.get("/admin/password_change/", headers={"Cookie": f"sessionid={session}"}).status_code == 200
-    return "/admin/password_change/", session
-
-
-def first_requests(service: Service, key: str, page: tuple[str, str] = LOGIN_PAGE) -> list[httpx.Response]:
+def first_requests(service: Service, key: str) -> list[httpx.Response]:
     """Send eight requests of each kind, all at the same time, and return the responses."""
-    path, session = page
     with service.client(key) as client, ThreadPoolExecutor(6 * 8) as pool:
         requests = []
         for _ in range(8):
@@ -87,23 +67,21 @@ def first_requests(service: Service, key: str, page: tuple[str, str] = LOGIN_PAG
                 client.build_request("GET", "/v1/store/inventory"),
                 client.build_request("GET", "/ready"),
                 # A page, which reads the session.
-                client.build_request("GET", path, headers={"Cookie": f"sessionid={session}"}),
+                client.build_request("GET", "/admin/login/", headers={"Cookie": f"sessionid={'x' * 32}"}),
             ]
         # Connections go to the workers in turn, so in a regular order one worker could get all requests of a kind.
         random.shuffle(requests)
         return list(pool.map(client.send, requests))
 
 
-def requests_on_all_connections(
-    service: Service, key: str, page: tuple[str, str], server: Server
-) -> list[httpx.Response]:
+def requests_on_all_connections(service: Service, key: str, server: Server) -> list[httpx.Response]:
     """Block requests in the database until they use every connection of the one worker, and return the responses."""
     with ThreadPoolExecutor(1) as pool, psycopg.connect(server.url) as holder, psycopg.connect(server.url) as looker:
         looker.autocommit = True
         # The API and a page read these tables. The probe may reuse the result of the last second.
         holder.execute("LOCK TABLE pets_pet, django_session")
         # At least three of each kind, which is as many as use a connection.
-        responses = pool.submit(first_requests, service, key, page=page)
+        responses = pool.submit(first_requests, service, key)
         held = "FROM pg_stat_activity WHERE application_name = 'petservice' AND wait_event_type = 'Lock'"
         all_of_them = (CONNECTIONS - 1,)
         # A request that fails on a dead connection uses none. In that case wait until the others time out.

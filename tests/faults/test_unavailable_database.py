@@ -16,7 +16,6 @@ from tests.faults.outages import (
     created,
     failures,
     first_requests,
-    known_clients,
     requests_on_all_connections,
     slowest,
     watched_probes,
@@ -101,13 +100,13 @@ def test_requests_fail_in_time_while_the_server_does_not_respond_and_succeed_aft
 def test_requests_succeed_after_the_server_restarts_between_them(tmp_path: Path, server: Server) -> None:
     with running_service(tmp_path, DATABASE_URL=server.url, **ONE_WORKER) as service:
         key = service.create_key()
-        page = known_clients(service, key)
-        responses = requests_on_all_connections(service, key, page, server)
+        assert client_succeeds(service, key)
+        responses = requests_on_all_connections(service, key, server)
         for _ in range(5):
             server.stop()
             server.start()
             # All connections are dead now, and each gets a first request.
-            responses += requests_on_all_connections(service, key, page, server)
+            responses += requests_on_all_connections(service, key, server)
         assert failures(responses) == []
         with service.client(key) as client:
             assert lost(Load(service, key, created=created(responses)), client) == []
