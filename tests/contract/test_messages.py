@@ -73,6 +73,7 @@ def test_message_repeats_only_the_beginning_of_the_input_and_no_api_key(
 ) -> None:
     message = message_about(api, place, "x" * 5000)
     assert message.count("x") <= MAX_ECHO + 10  # the sentence itself has a few
+    assert ("and more" in message) == (place not in ("X-API-Key", "path"))
     assert len(message) < 300
 
     plain = create_key()
