@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from pets.fields import new_pet_id
 from tests.databases import new_database
-from tests.faults.prepared import postgresql_cluster, prepared, sqlite_files
-from tests.faults.restores import NAME
+from tests.faults.prepared import postgresql_cluster, prepared, sqlite_database
+from tests.faults.restores import NAME, call, execute
 from tests.faults.servers import Server, primary
 
 
@@ -33,9 +34,9 @@ def postgresql_server(cluster: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def sqlite_url(sqlite_folder: Path, tmp_path: Path) -> str:
-    """The URL of a SQLite database with all tables and an API key, which a service does not set up first."""
-    shutil.copy(sqlite_folder / "with-key", tmp_path / NAME)
+def sqlite_url(migrated: Path, tmp_path: Path) -> str:
+    """The URL of a SQLite database with all tables."""
+    shutil.copy(migrated, tmp_path)
     return f"sqlite:///{tmp_path / NAME}"
 
 
@@ -61,20 +62,20 @@ def database_url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def sqlite_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return prepared(tmp_path_factory, "sqlite", sqlite_files)
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite database with an API key and no other rows, which a service does not set up first."""
+    return prepared(tmp_path_factory, "sqlite", sqlite_database) / NAME
 
 
 @pytest.fixture(scope="session")
-def migrated(sqlite_folder: Path) -> Path:
-    """A database with all tables and without rows."""
-    return sqlite_folder / "migrated"
-
-
-@pytest.fixture(scope="session")
-def backup(sqlite_folder: Path) -> Path:
+def backup(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A backup of a database with one pet."""
-    return sqlite_folder / "pets.backup"
+    folder = tmp_path_factory.mktemp("backup")
+    shutil.copy(migrated, folder)
+    columns = "INSERT INTO pets_pet (id, name, status, created_at)"
+    execute(folder / NAME, f"{columns} VALUES ('{new_pet_id()}', 'Rex', 'available', '2026-01-01')")
+    assert call(folder, "backup_database", folder / "pets.backup")[0] == 0
+    return folder / "pets.backup"
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.faults.restores import NAME, run
+from tests.faults.restores import NAME
 from tests.faults.servers import new_cluster
 from tests.service import Service
 
@@ -30,21 +30,11 @@ def prepared(factory: pytest.TempPathFactory, name: str, prepare: Callable[[Path
     return folder
 
 
-def sqlite_files(folder: Path) -> None:
-    """Create a database without rows, one with an API key, and a backup of one with a pet."""
-    database, source = folder / "migrated", folder / "source"
-    source.mkdir()
-    assert run(folder, "migrate", "--verbosity", "0")[0] == 0
-    (folder / NAME).rename(database)
-
-    shutil.copy(database, source / NAME)
-    pets = source / "pets.jsonl"
-    pets.write_text('{"name": "Rex"}\n')
-    assert run(source, "import_pets", pets)[0] == 0
-    assert run(source, "backup_database", folder / "pets.backup")[0] == 0
-
-    shutil.copy(database, folder / "with-key")
-    _service(f"sqlite:///{folder}/with-key", folder).create_key()
+def sqlite_database(folder: Path) -> None:
+    """Create a database with an API key and no other rows, which a service does not set up first."""
+    service = _service(f"sqlite:///{folder / NAME}", folder)
+    service.manage("migrate", "--verbosity", "0")
+    service.create_key()
 
 
 def postgresql_cluster(folder: Path) -> None:

@@ -79,11 +79,9 @@ def fails(client: httpx.Client, headers: dict[str, str] | None = None) -> bool:
     return True
 
 
-def test_writes_fail_only_while_the_disk_is_full_and_reads_never_do(
-    tmp_path: Path, sqlite_folder: Path, disk: Path
-) -> None:
+def test_writes_fail_only_while_the_disk_is_full_and_reads_never_do(tmp_path: Path, migrated: Path, disk: Path) -> None:
     database = disk / "petservice.sqlite3"
-    shutil.copy(sqlite_folder / "with-key", database)
+    shutil.copy(migrated, database)
     with running_service(tmp_path, DATABASE_URL=f"sqlite:///{database}", WEB_CONCURRENCY="2") as service:
         key, *unused = [service.create_key() for _ in range(TIMES + 1)]
         load = Load(service, key, pause=0)  # so that the free space in the database's files is soon used up
@@ -113,14 +111,14 @@ def test_writes_fail_only_while_the_disk_is_full_and_reads_never_do(
 
 
 def test_service_reports_a_full_disk_at_the_start_and_starts_with_free_space(
-    tmp_path: Path, sqlite_folder: Path, disk: Path
+    tmp_path: Path, migrated: Path, disk: Path
 ) -> None:
     variables = {"PETSERVICE_DATA_DIR": str(disk), "DATABASE_URL": "", "SECRET_KEY": ""}
     fill(disk)
     assert "No space left on device" in refusal(disk)
     assert [path.name for path in disk.iterdir()] == ["full"]
     (disk / "full").unlink()
-    shutil.copy(sqlite_folder / "with-key", disk / "petservice.sqlite3")
+    shutil.copy(migrated, disk)
     with running_service(tmp_path, **variables) as service:
         key = service.create_key()
         with running_load(Load(service, key), 2) as load:
