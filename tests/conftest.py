@@ -31,7 +31,7 @@ from tests.databases import fresh_database_url, migrated_database_url, templates
 from tests.described import assert_described
 from tests.monitoring.observed import Observed, observed_service
 from tests.redis_server import RedisServer, redis_used_by, running_redis
-from tests.service import GUNICORN, Service, running_service
+from tests.service import GUNICORN, Service, running_service, stopped_service
 from tests.waiting import wait_until
 
 client.WSGIRequest = Handler.request_class  # type: ignore[misc]
@@ -62,7 +62,7 @@ def django_db_setup(
     with django_db_blocker.unblock():
         connection.close()  # PostgreSQL neither copies nor drops a database that has connections
         with fresh_database_url(folder, template=url_of_the_test_database()) as url:
-            templates.append(Service("", None, folder / "log", os.environ | {"DATABASE_URL": url}))
+            templates.append(stopped_service(folder, url))
             yield
         name = connection.settings_dict["NAME"]
         # Without tests that use a test database, there is none. Other processes use the database of the URL.

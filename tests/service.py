@@ -146,6 +146,12 @@ class Service:
         )
 
 
+def stopped_service(folder: Path, url: str = "") -> Service:
+    """Return a service that does not run, whose database and commands a test uses."""
+    environment = os.environ | {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder)}
+    return Service("", None, folder / "log", environment)  # type: ignore[arg-type]
+
+
 def manage(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a management command with these environment variables, and return the ended process."""
     with tempfile.TemporaryDirectory() as folder:

@@ -21,7 +21,7 @@ from tests.databases import migrated_database_url
 from tests.fastpath.border import Request, each_part, requests
 from tests.monitoring.observed import Observed
 from tests.server.connections import Client
-from tests.service import Service, free_port, running_service
+from tests.service import free_port, running_service, stopped_service
 from tests.waiting import wait_until
 
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -106,8 +106,7 @@ def side(folder: Path, plain: dict[str, str], fast_path: str) -> Iterator[Side]:
     port = free_port()
     variables = {"METRICS_BIND": f"127.0.0.1:{port}", "PETSERVICE_LOG_FORMAT": "json", "WEB_CONCURRENCY": "1"}
     with migrated_database_url(folder) as url:
-        environment = {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder)}
-        with Service("", None, folder / "log", environment).models():
+        with stopped_service(folder, url).models():
             seed(plain)
         variables |= {"DATABASE_URL": url, "PETSERVICE_FAST_PATH": fast_path}
         with running_service(folder, **variables) as service:

@@ -9,9 +9,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.faults.restores import NAME
 from tests.faults.servers import new_cluster
-from tests.service import Service
+from tests.service import stopped_service
 
 
 def prepared(factory: pytest.TempPathFactory, name: str, prepare: Callable[[Path], None]) -> Path:
@@ -32,7 +31,7 @@ def prepared(factory: pytest.TempPathFactory, name: str, prepare: Callable[[Path
 
 def sqlite_database(folder: Path) -> None:
     """Create a database with an API key and no other rows, which a service does not set up first."""
-    service = _service(f"sqlite:///{folder / NAME}", folder)
+    service = stopped_service(folder)
     service.manage("migrate", "--verbosity", "0")
     service.create_key()
 
@@ -42,9 +41,4 @@ def postgresql_cluster(folder: Path) -> None:
     with new_cluster(folder / "data") as server:
         with psycopg.connect(server.empty_url, autocommit=True) as database:
             database.execute("CREATE DATABASE migrated")
-        _service(server.url, folder).manage("migrate", "--verbosity", "0")
-
-
-def _service(url: str, folder: Path) -> Service:
-    environment = os.environ | {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder)}
-    return Service("", None, folder / "log", environment)  # type: ignore[arg-type]
+        stopped_service(folder, server.url).manage("migrate", "--verbosity", "0")

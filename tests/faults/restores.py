@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.core.management import CommandError, call_command
 
-from tests.service import Service, manage
+from tests.service import manage, stopped_service
 
 NAME = "petservice.sqlite3"
 PETS = "SELECT name FROM pets_pet ORDER BY name"
@@ -24,9 +24,8 @@ def call(folder: Path, name: str, *arguments: str | Path, url: str = "") -> tupl
 
     The database is that in `folder`, or the SQLite database of the URL.
     """
-    environment = {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder)}
     output = StringIO()
-    with Service("", None, folder / "log", environment).models():  # type: ignore[arg-type]
+    with stopped_service(folder, url).models():
         try:
             call_command(name, *map(str, arguments), stdout=output, stderr=output)
         except CommandError as error:

@@ -16,7 +16,7 @@ from pets.fields import new_pet_id
 from tests.faults.load import Load, lost, running_load
 from tests.faults.restores import NAME, run
 from tests.processes import Process, inside, start
-from tests.service import Service, free_port, log_in, running_service
+from tests.service import Service, free_port, log_in, running_service, stopped_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
@@ -123,7 +123,7 @@ def test_an_interrupted_move_changes_nothing_and_can_be_repeated(tmp_path: Path,
                 assert not [path for path in tmp_path.iterdir() if path.is_dir()]
     status, output = move(tmp_path, source, target)
     assert status == 0, output
-    moved = Service("", service.process, log, service.environment | {"DATABASE_URL": target})
+    moved = stopped_service(tmp_path, target)
     assert moved.execute("SELECT name, sold_at FROM pets_pet ORDER BY name") == [
         ("a sale", None),
         *((f"before {name}", None) for name in sorted(number.name for number in numbers)),

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.databases import migrated_database_url
-from tests.service import Service, fetch, free_port, running_service
+from tests.service import Service, fetch, free_port, running_service, stopped_service
 from tests.waiting import wait_until
 
 # Method, route and status of a request.
@@ -76,7 +76,7 @@ def observed_service(folder: Path, *, metrics_port: int | None = None, **variabl
             "PETSERVICE_LOG_FORMAT": "json",
             "METRICS_BIND": f"127.0.0.1:{port}",
         } | variables
-        key = Service("", None, folder / "log", {"DATABASE_URL": url}).create_key()
+        key = stopped_service(folder, url).create_key()
         with running_service(folder, **variables) as service:
             observed = Observed(service, key, f"http://127.0.0.1:{port}/metrics")
             # A request is counted and logged shortly after its response, and this one must not appear during a test.

@@ -19,7 +19,7 @@ from tests.contract.transports import Reply
 from tests.databases import migrated_database_url
 from tests.http_server import Request, http_server
 from tests.monitoring.observed import Observed
-from tests.service import GUNICORN, SERVE, Service, running_service
+from tests.service import GUNICORN, SERVE, running_service, stopped_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
@@ -71,7 +71,7 @@ def followed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{address}", "OTEL_BSP_SCHEDULE_DELAY": "100"}
         variables |= {"SENTRY_DSN": f"http://public@{address}/1", "SENTRY_ENVIRONMENT": "shop", "NO_PROXY": "*"}
         variables |= {"DATABASE_URL": url, "PETSERVICE_LOG_FORMAT": "json", "WEB_CONCURRENCY": "1"}
-        key = Service("", None, folder / "log", variables).create_key()
+        key = stopped_service(folder, url).create_key()
         with running_service(folder, command=GUNICORN.get(request.param, SERVE), **variables) as service:
             observed = Observed(service, key, "")
             follow(observed, FAST)  # a worker of `serve` hands its first request to Django

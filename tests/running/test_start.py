@@ -23,12 +23,12 @@ from tests.running.starts import refusal
 from tests.service import (
     ROOT,
     SERVE,
-    Service,
     free_port,
     log_in,
     make_certificate,
     responds,
     running_service,
+    stopped_service,
 )
 from tests.waiting import wait_until
 
@@ -58,7 +58,7 @@ def has_first_account(folder: Path) -> bool:
     """Return whether a start has created the first account in a folder, and if so has printed its password."""
     if not (folder / "petservice.sqlite3").exists():
         return False
-    service = Service("", None, folder / "log", {"DATABASE_URL": f"sqlite:///{folder}/petservice.sqlite3"})  # type: ignore[arg-type]
+    service = stopped_service(folder)
     tables = service.execute("SELECT count(*) FROM sqlite_master WHERE name = 'auth_user'")
     return tables == [(1,)] and service.execute("SELECT count(*) FROM auth_user") != [(0,)]
 
