@@ -29,12 +29,12 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     with seeded_database("PostgreSQL", PETS) as seeded, ExitStack() as stack:
         pets = [Pet(seeded.pet, "", None, "")]
-        target = next(Path(parse_qs(urlsplit(seeded.url).query)["host"][0]).glob(".s.PGSQL.*[0-9]"))
+        unix_socket = next(Path(parse_qs(urlsplit(seeded.url).query)["host"][0]).glob(".s.PGSQL.*[0-9]"))
         rates: dict[float, dict[str, float]] = {}
         for milliseconds in ROUND_TRIP_TIMES:
             url = seeded.url
             if milliseconds:
-                port = stack.enter_context(latency_proxy(target, milliseconds))
+                port = stack.enter_context(latency_proxy(unix_socket, milliseconds))
                 url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             with running_service(folder, DATABASE_URL=url, WEB_CONCURRENCY="2") as service:
