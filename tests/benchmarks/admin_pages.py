@@ -1,7 +1,7 @@
 """`python -m tests.benchmarks.admin_pages` measures the pages of the admin with few and with many pets.
 
-For SQLite and PostgreSQL it prints the time for each page in milliseconds, as the median of interleaved rounds, and
-the ratio of many to few pets. The time is that of the complete request inside the process, without a socket.
+For SQLite and PostgreSQL it prints the CPU of each page and the time that it takes. The time is that of the complete
+request inside the process, without a socket.
 """
 
 import argparse
@@ -10,9 +10,12 @@ import math
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from datetime import timedelta
+from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -21,11 +24,17 @@ from django.utils import timezone
 
 from pets.models import Pet
 from petservice.__main__ import COLLECTION_THRESHOLD
-from tests.benchmarks.databases import DATABASES, Database, empty_database
-from tests.benchmarks.sample_audit import fill_audit
-from tests.benchmarks.sample_pets import fill
+from tests.benchmarks.databases import DATABASES, Database
+from tests.benchmarks.filled_databases import Grown, grown_database
+from tests.benchmarks.processes import conditions, cpu_seconds
+from tests.benchmarks.tables import print_header, print_row
 from tests.service import ROOT
 
+# The promises: the CPU with many pets, as a ratio to that with few, and the milliseconds that a page takes.
+MAX_RATIO = 1.2
+MAX_MILLISECONDS = 200
+# The CPU time of a service, and of its database server.
+CPU = tuple[float, float]
 PAGES = {
     "admin dashboard": "/admin/",
     "pets": "/admin/pets/pet/",
@@ -91,31 +100,35 @@ PAGES = {
 
 
 class Instance:
-    """A process that runs this module with a database of its own, which it fills unless `pets` is 0."""
+    """A process that runs this module with a database."""
 
-    def __init__(self, database: Database, pets: int) -> None:
-        command = [sys.executable, "-m", "tests.benchmarks.admin_pages", "--child", str(pets)]
+    def __init__(self, database: Database) -> None:
+        command = [sys.executable, "-m", "tests.benchmarks.admin_pages", "--child"]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        self.process = subprocess.Popen(command, cwd=ROOT, env=database.environment(), **pipes)
+        self._process = subprocess.Popen(command, cwd=ROOT, env=database.environment(), **pipes)
+        self._server = database.server
 
-    def measure(self, page: str) -> float:
-        """Return the milliseconds that one request for a page takes, or NaN if it fails."""
-        print(page, file=self.process.stdin, flush=True)
-        return float(self.process.stdout.readline())
+    def measure(self, page: str) -> tuple[float, CPU]:
+        """Return the milliseconds that one request for a page takes, or NaN if it fails, and those of the CPU."""
+        before = self._cpu()
+        print(page, file=self._process.stdin, flush=True)
+        elapsed = float(self._process.stdout.readline())
+        after = self._cpu()
+        return elapsed, (1000 * (after[0] - before[0]), 1000 * (after[1] - before[1]))
+
+    def _cpu(self) -> CPU:
+        return cpu_seconds(self._process.pid), cpu_seconds(self._server)
 
     def __enter__(self) -> "Instance":
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.process.communicate()
+        self._process.communicate()
 
 
-def measure_pages(pets: int) -> None:
-    """Fill the database unless it is full, and then print the time of each page that standard input names."""
+def measure_pages() -> None:
+    """Print the time of each page that standard input names."""
     settings.ALLOWED_HOSTS = ["testserver"]
-    if pets:
-        fill(pets, second_word="Rex")
-        fill_audit(pets)
     gc.collect()  # this and the following lines as the service does
     gc.freeze()
     gc.set_threshold(COLLECTION_THRESHOLD)
@@ -137,34 +150,50 @@ def measure_pages(pets: int) -> None:
         print(elapsed * 1000 if response.status_code == 200 else math.nan, flush=True)
 
 
+def print_pages(few: Grown, many: Grown, rounds: int) -> None:
+    """Print the mean CPU and the least time of each page of the admin, of interleaved rounds."""
+    print_header("page", "CPU few, ms", "CPU many, ms", "ratio", "elapsed few, ms", "elapsed many, ms")
+    with ExitStack() as stack:
+        both = [stack.enter_context(Instance(grown.database)) for grown in (few, many)]
+        for page in PAGES:
+            runs = [[instance.measure(page) for instance in both] for _ in range(rounds + 1)]
+            del runs[0]  # the first round fills caches
+            few_ms, many_ms = (min(elapsed for elapsed, _ in one) for one in zip(*runs, strict=True))
+            cpu = [[used for _, used in one] for one in zip(*runs, strict=True)]
+            mark = "" if many_ms <= MAX_MILLISECONDS else "**"  # also of a page that fails, whose time is NaN
+            print_row(page, *compared(*cpu), f"{few_ms:.0f}", f"{mark}{many_ms:.0f}{mark}")
+
+
+def compared(few: Sequence[CPU], many: Sequence[CPU]) -> Iterator[str]:
+    """Yield the cells for the CPU with few and with many pets, each of service and server, and for the ratio."""
+    sums = []
+    for runs in (few, many):
+        service, server = (statistics.mean(parts) for parts in zip(*runs, strict=True))
+        sums.append(service + server)
+        yield f"{service:.0f} + {server:.0f}" if server else f"{service:.0f}"
+    ratio = sums[1] / sums[0] if sums[0] else math.nan
+    yield f"**{ratio:.2f}**" if ratio > MAX_RATIO else f"{ratio:.2f}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--few", type=int, default=10_000)
     parser.add_argument("--many", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.child is not None:
-        measure_pages(options.child)
+    if options.child:
+        measure_pages()
         return
-    sizes = (options.few, options.many)
+    print(conditions("Django"))
     for name in DATABASES:
-        with ExitStack() as stack:
-            instances = {}
-            for pets in sizes:
-                database = stack.enter_context(empty_database(name))
-                instances[pets] = stack.enter_context(Instance(database, pets))
-            print(f"\n| {name}, ms | {options.few:,} pets | {options.many:,} pets | ratio |")
-            print("| --- | --- | --- | --- |")
-            for page in PAGES:
-                times = {pets: [] for pets in sizes}
-                for round_ in range(options.rounds + 1):
-                    for pets in sizes:
-                        elapsed = instances[pets].measure(page)
-                        if round_:  # the first round fills caches
-                            times[pets].append(elapsed)
-                few, many = (statistics.median(times[pets]) for pets in sizes)
-                print(f"| {page} | {few:.0f} | {many:.0f} | {many / few:.1f} |", flush=True)
+        with (
+            tempfile.TemporaryDirectory(prefix="petservice-benchmark-") as path,
+            grown_database(name, options.few, options.few, Path(path, "few")) as few,
+            grown_database(name, options.many, options.many, Path(path, "many")) as many,
+        ):
+            print(f"\n{name}, {options.few:,} and {options.many:,} pets, and as many events")
+            print_pages(few, many, options.rounds)
 
 
 if __name__ == "__main__":

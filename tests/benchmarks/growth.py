@@ -7,24 +7,22 @@ import it with other indexes.
 
 import argparse
 import os
-import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from uuid import UUID
 
 import httpx
 
-from tests.benchmarks.admin_pages import PAGES, Instance
-from tests.benchmarks.databases import DATABASES, Database, database_in, empty_database
-from tests.benchmarks.grown_databases import Cost, Grown, connected, cost_of, grown_database
+from tests.benchmarks.admin_pages import CPU, compared, print_pages
+from tests.benchmarks.databases import DATABASES, Database, connected, empty_database
+from tests.benchmarks.filled_databases import Cost, Grown, cost_of, grown_database, new_key
 from tests.benchmarks.peers.load import PATHS, Target, create_replayed_pet, measure
-from tests.benchmarks.peers.pets import Pet
 from tests.benchmarks.processes import conditions, cpu_seconds
-from tests.databases import new_database
+from tests.benchmarks.tables import print_header, print_row
 from tests.faults.servers import PROGRAMS
 from tests.repository.test_upgrade import load_released
 from tests.service import running_service
@@ -33,37 +31,18 @@ from tests.waiting import wait_until
 # The API comes last, because its posts add pets to the few.
 STAGES = ("sizes", "pages", "steps", "upgrade", "api")
 MANY = {"SQLite": 5_000_000, "PostgreSQL": 10_000_000}
-# The promises: the CPU with many pets, as a ratio to that with few, and the milliseconds that a page takes.
-MAX_RATIO = 1.2
-MAX_MILLISECONDS = 200
 # Number of different pets that clients fetch.
 IDS = 1000
-# The CPU time of a service, and of its database server.
-CPU = tuple[float, float]
 _SIZES_ON_SQLITE = "SELECT name, pgsize FROM dbstat WHERE aggregate = TRUE"
 _SIZES_ON_POSTGRESQL = """
 SELECT relname, CASE relkind WHEN 'r' THEN pg_table_size(oid) ELSE pg_relation_size(oid) END
 FROM pg_class WHERE relkind IN ('r', 'i') AND relnamespace = 'public'::regnamespace
 """
-# The tables of pets of the last release lack the last but one of the columns.
+# The column of the creator has this name in the database.
 _RELEASED_PETS = """
-from datetime import UTC, datetime
 from tests.benchmarks.sample_pets import COLUMNS, insert, rows
-pets = ((*values, creator) for *values, _sold_at, creator in rows({pets}, datetime.now(UTC), "Rex"))
-insert("pets_pet", (*COLUMNS[:5], COLUMNS[6]), pets)
+insert("pets_pet", (*COLUMNS[:5], "created_through"), rows({pets}))
 """
-
-
-def print_row(*cells: object) -> None:
-    """Print a row of a table at once."""
-    print(f"| {' | '.join(map(str, cells))} |", flush=True)
-
-
-def print_header(*names: str) -> None:
-    """Print the header of a table, in which all columns but the first have numbers."""
-    print()
-    print_row(*names)
-    print_row("---", *["---:"] * (len(names) - 1))
 
 
 def print_sizes(few: Grown, many: Grown) -> None:
@@ -87,33 +66,20 @@ def _sizes(database: Database) -> dict[str, int]:
         return {name: size for name, size in connection.execute(query).fetchall() if not name.startswith("journal")}
 
 
-def steps(grown: Grown, other: str) -> Iterator[tuple[str, Cost]]:
+def steps(grown: Grown, name: str, other: str) -> Iterator[tuple[str, Cost]]:
     """Measure what an operator does with a database; the last step moves it to one of the other kind."""
     database = grown.database
     yield "import_pets", grown.cost_of_import
     yield "serve until /ready", _cost_of_start(database)
     yield "migrate, nothing to do", cost_of(database, lambda: database.run("manage.py", "migrate", "-v0"))
-    with tempfile.TemporaryDirectory(dir=database.folder) as path, _empty_copy(database, Path(path)) as copy:
-        backup = Path(path, "backup")
+    with empty_database(name) as copy, empty_database(other) as target:
+        backup = copy.folder / "backup"
         cost = cost_of(database, lambda: _back_up(database, backup))
         yield f"back up, {backup.stat().st_size / 1e6:,.0f} MB", cost
-        yield "restore", cost_of(database, lambda: _restore(copy, backup))
+        yield "restore", cost_of(copy, lambda: _restore(copy, backup))
         backup.unlink()
-        with empty_database(other) as target:
-            server = copy if copy.server is not None else target
-            move = ("manage.py", "move_database", "--to", target.url)
-            yield f"move_database to {other}", cost_of(server, lambda: copy.run(*move))
-
-
-@contextmanager
-def _empty_copy(database: Database, folder: Path) -> Iterator[Database]:
-    """Create an empty database in the folder, or on the same server."""
-    if database.server is None:
-        with database_in(folder, "SQLite") as empty:
-            yield empty
-    else:
-        with new_database(database.url, template="template0") as url:
-            yield Database(folder, url, database.server)
+        move = ("manage.py", "move_database", "--to", target.url)
+        yield f"move_database to {other}", cost_of(copy if name == "PostgreSQL" else target, lambda: copy.run(*move))
 
 
 def _cost_of_start(database: Database) -> Cost:
@@ -139,11 +105,11 @@ def _restore(database: Database, file: Path) -> None:
         subprocess.run([PROGRAMS / "pg_restore", *options, file], check=True)
 
 
-def print_steps(few: Grown, many: Grown, other: str) -> None:
+def print_steps(few: Grown, many: Grown, name: str, other: str) -> None:
     """Print what each step costs with few and with many pets."""
     print_header("step", "pets", "elapsed, s", "CPU, s", "CPU of PostgreSQL, s")
     for grown in (few, many):
-        for step, cost in steps(grown, other):
+        for step, cost in steps(grown, name, other):
             _print_cost(step, grown.pets, cost)
 
 
@@ -161,65 +127,33 @@ def print_upgrade(name: str, pets: int) -> None:
         _print_cost("migrate from the last release", pets, cost)
 
 
-def print_pages(few: Grown, many: Grown, rounds: int) -> None:
-    """Print the mean CPU and the least time of each page of the admin, of interleaved rounds."""
-    print_header("page", "CPU few, ms", "CPU many, ms", "ratio", "elapsed few, ms", "elapsed many, ms")
-    with ExitStack() as stack:
-        both = [(one.database.server, stack.enter_context(Instance(one.database, 0))) for one in (few, many)]
-        for page in PAGES:
-            elapsed: tuple[list[float], list[float]] = ([], [])
-            cpu: tuple[list[CPU], list[CPU]] = ([], [])
-            for round_ in range(rounds + 1):
-                for position, (server, instance) in enumerate(both):
-                    before = cpu_seconds(instance.process.pid), cpu_seconds(server)
-                    milliseconds = instance.measure(page)
-                    after = cpu_seconds(instance.process.pid), cpu_seconds(server)
-                    if round_:  # the first round fills caches
-                        elapsed[position].append(milliseconds)
-                        cpu[position].append((1000 * (after[0] - before[0]), 1000 * (after[1] - before[1])))
-            few_ms, many_ms = map(min, elapsed)  # least disturbed by other programs
-            mark = "" if many_ms <= MAX_MILLISECONDS else "**"  # also of a page that fails, whose time is NaN
-            print_row(page, *_compared(*cpu), f"{few_ms:.0f}", f"{mark}{many_ms:.0f}{mark}")
-
-
 def print_operations(few: Grown, many: Grown, options: argparse.Namespace) -> None:
     """Print the mean CPU of each operation of the API, of interleaved rounds."""
     print_header("operation", "CPU few, µs", "CPU many, µs", "ratio")
     with ExitStack() as stack:
-        both = [(_target(grown, stack), _pets_of(grown.database)) for grown in (few, many)]
+        both = [(_target(grown, stack), _ids_of(grown.database)) for grown in (few, many)]
         for scenario in PATHS:
             cpu: tuple[list[CPU], list[CPU]] = ([], [])
             for round_ in range(options.rounds + 1):
-                for position, (target, pets) in enumerate(both):
-                    seen = measure(target, scenario, pets, options.seconds, 16, few.database.folder)
+                for position, (target, ids) in enumerate(both):
+                    seen = measure(target, scenario, ids, options.seconds, 16, few.database.folder)
                     if round_:
                         cpu[position].append((1000 * seen.cpu, 1000 * seen.database_cpu))
-            print_row(scenario, *_compared(*cpu))
-
-
-def _compared(few: Sequence[CPU], many: Sequence[CPU]) -> Iterator[str]:
-    """Yield the cells for the CPU with few and with many pets, each of service and server, and for the ratio."""
-    sums = []
-    for runs in (few, many):
-        service, server = (statistics.mean(parts) for parts in zip(*runs, strict=True))
-        sums.append(service + server)
-        yield f"{service:.0f} + {server:.0f}" if server else f"{service:.0f}"
-    ratio = sums[1] / sums[0]
-    yield f"**{ratio:.2f}**" if ratio > MAX_RATIO else f"{ratio:.2f}"
+            print_row(scenario, *compared(*cpu))
 
 
 def _target(grown: Grown, stack: ExitStack) -> Target:
     """Start a service on a database."""
     database = grown.database
-    key = database.run("manage.py", "create_api_key", "Benchmark", stdout=subprocess.PIPE).strip()
+    key = new_key(database)
     service = stack.enter_context(running_service(database.folder, DATABASE_URL=database.url))
     target = Target(service.url, service.process.pid, database.server, key)
     create_replayed_pet(target)
     return target
 
 
-def _pets_of(database: Database) -> list[Pet]:
-    """Return pets that were created at equal intervals."""
+def _ids_of(database: Database) -> list[str]:
+    """Return the ids of pets that were created at equal intervals."""
     with connected(database) as connection:
 
         def first_pet(rest: str) -> str:
@@ -228,7 +162,7 @@ def _pets_of(database: Database) -> list[Pet]:
 
         begin, end = (UUID(first_pet(f"ORDER BY id {order}")).int for order in ("ASC", "DESC"))
         ids = (UUID(int=begin + (end - begin) * number // IDS) for number in range(IDS))
-        return [Pet(first_pet(f"WHERE id >= '{pet_id}' ORDER BY id"), "", None, "") for pet_id in ids]
+        return [first_pet(f"WHERE id >= '{pet_id}' ORDER BY id") for pet_id in ids]
 
 
 def main() -> None:
@@ -265,7 +199,7 @@ def _print_stages(name: str, other: str, options: argparse.Namespace) -> None:
             elif stage == "pages":
                 print_pages(few, many, options.rounds)
             elif stage == "steps":
-                print_steps(few, many, other)
+                print_steps(few, many, name, other)
             elif stage == "upgrade":
                 print_upgrade(name, options.upgraded)
             else:

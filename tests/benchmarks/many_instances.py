@@ -15,9 +15,11 @@ from uuid import uuid4
 import httpx
 import psycopg
 
-from tests.benchmarks.databases import Database, Seeded, seeded
+from tests.benchmarks.databases import Database
+from tests.benchmarks.filled_databases import Seeded, seeded
 from tests.benchmarks.peers import load
 from tests.benchmarks.processes import cpu_seconds
+from tests.benchmarks.tables import print_header, print_row
 from tests.benchmarks.wrk import Wrk
 from tests.faults.servers import new_cluster, primary
 from tests.service import Service, running_service
@@ -44,16 +46,16 @@ def instances(number: int, filled: Seeded) -> Iterator[list[Service]]:
 
         def start() -> Service:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            return stack.enter_context(running_service(folder, DATABASE_URL=filled.url, WEB_CONCURRENCY="1"))
+            return stack.enter_context(running_service(folder, DATABASE_URL=filled.database.url, WEB_CONCURRENCY="1"))
 
         started = [starts.submit(start) for _ in range(number)]
         yield [service.result() for service in started]
 
 
-def measure(number: int, filled: Seeded, server: int, seconds: int) -> list[str]:
-    """Return the row of the table for so many instances."""
-    headers = [f"X-API-Key: {filled.key}"]
-    with instances(number, filled) as services, psycopg.connect(filled.url, autocommit=True) as connection:
+def measure(number: int, filled: Seeded, seconds: int) -> None:
+    """Print the row of the table for so many instances."""
+    headers, server = [f"X-API-Key: {filled.key}"], filled.database.server
+    with instances(number, filled) as services, psycopg.connect(filled.database.url, autocommit=True) as connection:
 
         def ask(statement: str) -> int:
             row = connection.execute(statement).fetchone()
@@ -66,7 +68,7 @@ def measure(number: int, filled: Seeded, server: int, seconds: int) -> list[str]
                 httpx.get(service.url + path, **client)
         before, cpu, began = ask("SELECT count(*) FROM pets_pet"), cpu_seconds(server), time.monotonic()
         each = max(1, CONNECTIONS // number)
-        options = {"folder": filled.folder, "connections": each, "seconds": seconds}
+        options = {"folder": filled.database.folder, "connections": each, "seconds": seconds}
         loads = [
             Wrk(service.url + load.PATHS[SCENARIO], headers, load.SCRIPT, SCENARIO, "", str(uuid4()), **options)
             for service in services[:CONNECTIONS]
@@ -81,26 +83,26 @@ def measure(number: int, filled: Seeded, server: int, seconds: int) -> list[str]
         assert answered <= created <= answered + CONNECTIONS, f"{answered} acknowledged, {created} in the database"
         counted = ask("SELECT sum(count) FROM store_inventorycounter")
         assert counted == ask("SELECT count(*) FROM pets_pet"), "the inventory is wrong"
-        return [
-            str(number),
-            str(connections),
+        print_row(
+            number,
+            connections,
             f"{answered / took:,.0f}",
             f"{(cpu_seconds(server) - cpu) / answered * 1000:.2f}",
             f"{max(one.p99 for one in seen):.0f}",
-            str(ask("SELECT count(*) FROM store_inventorycounter")),
-            str(ask("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")),
-        ]
+            ask("SELECT count(*) FROM store_inventorycounter"),
+            ask("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"),
+        )
 
 
 @contextmanager
-def database() -> Iterator[tuple[Seeded, int]]:
-    """Create a database on a server that allows enough connections, and return it with the server's process id."""
+def database() -> Iterator[Seeded]:
+    """Create a database on a server that allows enough connections."""
     with tempfile.TemporaryDirectory() as path:
         with new_cluster(Path(path, "cluster")):
             pass
         with primary(Path(path, "cluster"), max_connections="800") as server:
             pid = int(Path(server.folder, "postmaster.pid").read_text().split()[0])
-            yield seeded(Database(Path(path), server.empty_url, pid), PETS), pid
+            yield seeded(Database(Path(path), server.empty_url, pid), PETS)
 
 
 def main() -> None:
@@ -108,10 +110,10 @@ def main() -> None:
     parser.add_argument("--instances", type=int, nargs="+", default=[1, 10, 50])
     parser.add_argument("--seconds", type=int, default=10)
     arguments = parser.parse_args()
-    print(f"| {' | '.join(COLUMNS)} |\n|{' ---: |' * len(COLUMNS)}")
+    print_header(*COLUMNS)
     for number in arguments.instances:
-        with database() as (filled, server):
-            print(f"| {' | '.join(measure(number, filled, server, arguments.seconds))} |", flush=True)
+        with database() as filled:
+            measure(number, filled, arguments.seconds)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from django.db import connection
-
 from petservice.journal.models import Event
 from tests.benchmarks.sample_pets import insert
 
@@ -17,9 +15,6 @@ def fill_audit(number: int) -> None:
     """Insert `number` entries. Most are changes of pets by two accounts; other combinations are rare or missing."""
     insert("journal_event", _COLUMNS, _events(number))
     insert("journal_item", _ITEM_COLUMNS, _items(number))
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":  # its autovacuum would do this later
-            cursor.execute("VACUUM ANALYZE journal_event, journal_item")
 
 
 def _events(number: int) -> Iterator[tuple[int, datetime, str, str, str, str, int, str, str]]:

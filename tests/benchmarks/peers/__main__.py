@@ -18,22 +18,14 @@ metrics, and the same table of ratios to it.
 import argparse
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.benchmarks.databases import DATABASES
+from tests.benchmarks.databases import DATABASES, Database, copy_of, empty_database
 from tests.benchmarks.peers import tables
-from tests.benchmarks.peers.databases import Database, open_database
-from tests.benchmarks.peers.load import (
-    IDEMPOTENT,
-    PATHS,
-    Measurement,
-    Target,
-    create_replayed_pet,
-    measure,
-)
+from tests.benchmarks.peers.databases import settings
+from tests.benchmarks.peers.load import IDEMPOTENT, PATHS, Measurement, Target, create_replayed_pet, measure
 from tests.benchmarks.peers.pets import Access, make_pets
 from tests.benchmarks.peers.responses import wrong_responses
 from tests.benchmarks.peers.servers import (
@@ -56,40 +48,40 @@ _MAX_DISTURBANCE = 0.25
 
 
 class Comparison:
-    """A comparison of all servers on one database."""
+    """A comparison of all servers on one kind of database, which is filled once for each version of the service."""
 
-    def __init__(
-        self, database: Database, servers: Sequence[Server], folder: Path, options: argparse.Namespace
-    ) -> None:
-        self._database, self._folder, self._options = database, folder, options
+    def __init__(self, name: str, servers: Sequence[Server], stack: ExitStack, options: argparse.Namespace) -> None:
+        self._options = options
         self._pets = make_pets(options.pets)
-        self._access = self._fill(servers)
+        self._filled: dict[str, tuple[Database, Access]] = {}
+        for server in servers:
+            if _template(server) not in self._filled:
+                database = stack.enter_context(empty_database(name))
+                self._filled[_template(server)] = database, fill(server, database, self._pets)
+        self.settings = settings(database)
         names = [server.name for server in servers]
         self.results = tables.Results(options.scenarios, {name: {} for name in names}, {name: [] for name in names})
 
-    def _fill(self, servers: Sequence[Server]) -> dict[str, Access]:
-        kinds = {server.template: server for server in servers}
-        return {template: fill(server, self._database, self._pets, self._folder) for template, server in kinds.items()}
-
     def run(self, server: Server) -> None:
         """Start a server, check its responses, and measure each scenario once."""
-        access = self._access[server.template]
-        with running(server, self._database.copy(server.template), self._folder) as (base_url, pid):
+        filled, access = self._filled[_template(server)]
+        with copy_of(filled) as database, running(server, database) as (base_url, pid):
             if wrong := wrong_responses(base_url, access, self._pets, idempotent=server.is_service):
                 raise RuntimeError("\n".join([f"{server.name} gives wrong responses:", *wrong]))
-            target = Target(base_url, pid, self._database.pid, access.key)
+            target = Target(base_url, pid, database.server, access.key)
             if server.is_service:
                 create_replayed_pet(target)
             for scenario in self._options.scenarios:
                 if server.is_service or scenario not in IDEMPOTENT:
-                    self._add(server.name, scenario, target)
+                    self._add(server.name, scenario, target, database.folder)
             self.results.memory[server.name].append(memory(pid))
 
-    def _add(self, name: str, scenario: str, target: Target) -> None:
+    def _add(self, name: str, scenario: str, target: Target, folder: Path) -> None:
         """Measure a scenario, again if other programs disturb it."""
+        ids = [pet.id for pet in self._pets]
 
         def load(seconds: int) -> Measurement:
-            return measure(target, scenario, self._pets, seconds, self._options.connections, self._folder)
+            return measure(target, scenario, ids, seconds, self._options.connections, folder)
 
         load(1)  # warms up
         best = load(self._options.seconds)
@@ -100,7 +92,11 @@ class Comparison:
         self.results.runs[name].setdefault(scenario, []).append(best)
 
 
-def caption(name: str, database: Database, results: tables.Results, options: argparse.Namespace) -> str:
+def _template(server: Server) -> str:
+    return server.name if server.is_service else "peers"
+
+
+def caption(name: str, settings: str, results: tables.Results, options: argparse.Namespace) -> str:
     """Describe the machine, the versions and how the figures were measured."""
     machine = conditions("Django", "djangorestframework", "gunicorn", "orjson", "psycopg")
     disturbances = [run.disturbance for runs in results.runs.values() for several in runs.values() for run in several]
@@ -108,7 +104,7 @@ def caption(name: str, database: Database, results: tables.Results, options: arg
     return (
         f"### {name}\n\n"
         f"{machine}. Service at {options.revision}. "
-        f"{database.settings()}. {options.pets:,} pets; {options.rounds} interleaved rounds of {options.seconds} s "
+        f"{settings}. {options.pets:,} pets; {options.rounds} interleaved rounds of {options.seconds} s "
         f"after 1 s of warm-up; wrk on the same machine with {options.connections} connections. Medians of the rounds; "
         "in brackets the spread, (highest - lowest) / median. Ratios are those of runs in the same round. Other "
         f"programs used more than {_MAX_DISTURBANCE} cores during {disturbed} of {len(disturbances)} runs, "
@@ -139,17 +135,16 @@ def arguments() -> argparse.Namespace:
 
 def compare(name: str, servers: Sequence[Server], options: argparse.Namespace) -> None:
     """Run all rounds on one database, and print the tables."""
-    with tempfile.TemporaryDirectory() as folder, open_database(name) as database:
-        comparison = Comparison(database, servers, Path(folder), options)
+    with ExitStack() as stack:
+        comparison = Comparison(name, servers, stack, options)
         for number in range(options.rounds):
             # Alternate the order, so that no server always runs before the same other server.
             for server in servers if number % 2 == 0 else reversed(servers):
                 print(f"{name}, round {number + 1}: {server.name}", file=sys.stderr, flush=True)
                 comparison.run(server)
-        print(caption(name, database, comparison.results, options))
-        has_server = database.pid is not None
+        print(caption(name, comparison.settings, comparison.results, options))
         others = [name for name in (*options.before, WITH_METRICS) if name in comparison.results.runs]
-        report = tables.report(comparison.results, has_server=has_server, service=SERVICE, earlier=others)
+        report = tables.report(comparison.results, has_server=name == "PostgreSQL", service=SERVICE, earlier=others)
         print(f"\n{report}\n", flush=True)
 
 

@@ -2,6 +2,7 @@
 
 import resource
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
@@ -9,7 +10,6 @@ from uuid import uuid4
 import httpx
 import psutil
 
-from tests.benchmarks.peers.pets import Pet
 from tests.benchmarks.processes import cpu_seconds
 from tests.benchmarks.wrk import Wrk
 
@@ -53,12 +53,12 @@ class Target(NamedTuple):
 
 
 def measure(
-    target: Target, scenario: str, pets: list[Pet], seconds: int, connections: int, folder: Path
+    target: Target, scenario: str, ids: Sequence[str], seconds: int, connections: int, folder: Path
 ) -> Measurement:
-    """Let wrk send requests over `connections` connections without pauses."""
-    ids = folder / "ids"
-    ids.write_text("".join(f"{pet.id}\n" for pet in pets[:: len(pets) // _MAX_IDS + 1]))
-    url, headers, arguments = target.base_url + PATHS[scenario], [f"X-API-Key: {target.key}"], (scenario, ids, uuid4())
+    """Let wrk send requests over `connections` connections without pauses. The ids are those of pets to fetch."""
+    file = folder / "ids"
+    file.write_text("".join(f"{pet_id}\n" for pet_id in ids[:: len(ids) // _MAX_IDS + 1]))
+    url, headers, arguments = target.base_url + PATHS[scenario], [f"X-API-Key: {target.key}"], (scenario, file, uuid4())
     began, before = time.monotonic(), _times(target)
     wrk = Wrk(url, headers, SCRIPT, *map(str, arguments), folder=folder, connections=connections, seconds=seconds)
     seen = wrk.responses()

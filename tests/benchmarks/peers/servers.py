@@ -1,6 +1,5 @@
 """The servers of the comparison: how each is filled and started."""
 
-import hashlib
 import os
 import subprocess
 import sys
@@ -10,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.benchmarks.peers.databases import Database
+from tests.benchmarks.databases import Database
+from tests.benchmarks.peers import databases
 from tests.benchmarks.peers.pets import Access, Pet, as_csv, peer_access
 from tests.service import ROOT, free_port, responds
 from tests.waiting import wait_until
@@ -33,11 +33,6 @@ class Server:
     folder: Path
     command: str
     is_service: bool = False
-
-    @property
-    def template(self) -> str:
-        """Return the name of the filled database whose copies this server gets."""
-        return "service_" + hashlib.sha256(self.name.encode()).hexdigest()[:8] if self.is_service else "peers"
 
 
 # The number of worker processes is the one that gunicorn's documentation recommends, 2 x cores + 1. The bare callable
@@ -80,16 +75,15 @@ def earlier_service(revision: str) -> Iterator[Server]:
             subprocess.run([*git, "remove", "--force", checkout], check=True)
 
 
-def fill(server: Server, database: Database, pets: list[Pet], folder: Path) -> Access:
-    """Create and fill the database that copies are made of, and return its API keys."""
-    url = database.create(server.template)
+def fill(server: Server, database: Database, pets: list[Pet]) -> Access:
+    """Fill the database that copies are made of, and return its API keys."""
     if not server.is_service:
-        database.fill(server.template, pets)
+        databases.fill(database, pets)
         return peer_access()
 
     def manage(*arguments: str, text: str | None = None) -> str:
         command = [sys.executable, "manage.py", *arguments]
-        environment = _environment(server, url, folder)
+        environment = _environment(database)
         ended = subprocess.run(
             command, cwd=server.folder, env=environment, input=text, stdout=subprocess.PIPE, text=True, check=True
         )
@@ -103,14 +97,12 @@ def fill(server: Server, database: Database, pets: list[Pet], folder: Path) -> A
 
 
 @contextmanager
-def running(server: Server, url: str, folder: Path) -> Iterator[tuple[str, int]]:
-    """Start a server with the database at `url`, yield its base URL and its process id, and stop it at the end."""
+def running(server: Server, database: Database) -> Iterator[tuple[str, int]]:
+    """Start a server with a database, yield its base URL and its process id, and stop it at the end."""
     port = free_port()
     command = server.command.format(python=sys.executable, port=port, metrics_port=free_port()).split()
-    with (folder / "log").open("w+") as log:
-        process = subprocess.Popen(
-            command, cwd=server.folder, env=_environment(server, url, folder), stdout=log, stderr=log
-        )
+    with (database.folder / "log").open("w+") as log:
+        process = subprocess.Popen(command, cwd=server.folder, env=_environment(database), stdout=log, stderr=log)
         base_url = f"http://127.0.0.1:{port}"
         try:
             wait_until(lambda: process.poll() is not None or responds(base_url))
@@ -122,7 +114,8 @@ def running(server: Server, url: str, folder: Path) -> Iterator[tuple[str, int]]
             process.wait(timeout=40)
 
 
-def _environment(server: Server, url: str, folder: Path) -> dict[str, str]:
+def _environment(database: Database) -> dict[str, str]:
     """Return the environment variables of a server."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(_SETTINGS)}
-    return environment | {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder), "SECRET_KEY": "of-a-benchmark"}
+    own = {"DATABASE_URL": database.url, "PETSERVICE_DATA_DIR": str(database.folder)}
+    return environment | own | {"SECRET_KEY": "of-a-benchmark"}

@@ -21,7 +21,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.benchmarks.databases import DATABASES, seeded_database
+from tests.benchmarks.databases import DATABASES
+from tests.benchmarks.filled_databases import seeded_database
 from tests.benchmarks.processes import conditions
 from tests.benchmarks.strangers.apart import apart
 from tests.benchmarks.strangers.costs import costs
@@ -51,14 +52,15 @@ def measure(name: str, folder: Path, options: argparse.Namespace) -> None:
     certificate, private_key = make_certificate(folder)
     tls = {"TLS_CERTFILE": str(certificate), "TLS_KEYFILE": str(private_key)}
     with seeded_database(name, PETS) as seeded, ExitStack() as stack:
-        api = stack.enter_context(pinned_service(folder / "api", DATABASE_URL=seeded.url))
+        url = seeded.database.url
+        api = stack.enter_context(pinned_service(folder / "api", DATABASE_URL=url))
         chosen = [kind for kind in kinds(api) if not options.kinds or kind.name in options.kinds]
         if "costs" in options.tables:
             costs(api, [kind for kind in chosen if not kind.needs_tls], folder, options.rounds)
-            with pinned_service(folder / "tls", DATABASE_URL=seeded.url, **tls) as encrypted:
+            with pinned_service(folder / "tls", DATABASE_URL=url, **tls) as encrypted:
                 costs(encrypted, [kind for kind in chosen if kind.needs_tls], folder, options.rounds)
         if "apart" in options.tables:
-            pages = stack.enter_context(pinned_service(folder / "pages", LAST, DATABASE_URL=seeded.url))
+            pages = stack.enter_context(pinned_service(folder / "pages", LAST, DATABASE_URL=url))
             requests = [kind for kind in chosen if kind.path]
             apart(api, pages, requests, f"/v1/pets/{seeded.pet}", seeded.key, folder, options.rounds)
 

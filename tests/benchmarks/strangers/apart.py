@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.benchmarks.processes import cpu_seconds
 from tests.benchmarks.strangers.kinds import Kind
+from tests.benchmarks.tables import print_header, print_row
 from tests.benchmarks.wrk import Wrk
 from tests.server.connections import Client, get
 from tests.service import Service
@@ -79,8 +80,8 @@ def cell(api: Service, request: bytes, target: Service, kind: Kind, folder: Path
 def apart(api: Service, pages: Service, kinds: Sequence[Kind], path: str, key: str, folder: Path, rounds: int) -> None:
     """Print a row for each kind: the hostile clients request `api`, and then `pages` if the kind is one of a page."""
     request = get(path, f"X-API-Key: {key}".encode())
-    print("\n| hostile clients | one process, p99 of the API in ms | pages apart, p99 in ms |\n| --- | ---: | ---: |")
+    print_header("hostile clients", "one process, p99 of the API in ms", "pages apart, p99 in ms")
     for kind in kinds:
         targets = [api] if kind.path.startswith("/v1/") else [api, pages]
         cells = [cell(api, request, target, kind, folder, rounds) for target in targets]
-        print(f"| {kind.name} | {' | '.join([*cells, ''][:2])} |", flush=True)
+        print_row(kind.name, *[*cells, ""][:2])

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from tests.benchmarks.processes import cpu_seconds, memory, processes
 from tests.benchmarks.strangers.kinds import Kind
+from tests.benchmarks.tables import print_header, print_row
 from tests.benchmarks.wrk import Wrk
 from tests.service import Service
 
@@ -66,11 +67,9 @@ def cost(service: Service, kind: Kind, folder: Path) -> tuple[float, float, floa
 
 def costs(service: Service, kinds: Sequence[Kind], folder: Path, rounds: int) -> None:
     """Print a row for each kind with the medians of its costs."""
-    print("\n| one of this kind | CPU, ms | memory that stays, KiB | threads in use | time, ms |")
-    print("| --- | ---: | ---: | ---: | ---: |")
+    print_header("one of this kind", "CPU, ms", "memory that stays, KiB", "threads in use", "time, ms")
     for kind in kinds:
         cost(service, kind, folder)  # the first measurement fills caches
         rows = [cost(service, kind, folder) for _ in range(rounds)]
         milliseconds, grown, threads, time_ms = (statistics.median(column) for column in zip(*rows, strict=True))
-        numbers = f"{milliseconds:.2f} | {grown:.2f} | {threads:.0f} | {time_ms:.2f}"
-        print(f"| {kind.name} | {numbers} |", flush=True)
+        print_row(kind.name, f"{milliseconds:.2f}", f"{grown:.2f}", f"{threads:.0f}", f"{time_ms:.2f}")

@@ -1,22 +1,18 @@
-"""Databases into which `import_pets` has brought many pets, kept in a folder from one run to the next."""
+"""Databases into which `import_pets` has brought pets, also such that stay in a folder from one run to the next."""
 
-import csv
 import json
 import resource
 import shutil
-import sqlite3
+import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from datetime import UTC, datetime
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import psycopg
-
-from tests.benchmarks.databases import Database, database_in
+from tests.benchmarks.databases import Database, connected, database_in, empty_database
 from tests.benchmarks.processes import cpu_seconds
-from tests.benchmarks.sample_pets import COLUMNS, rows
+from tests.benchmarks.sample_pets import write_csv
 
 # The account of the pages, and events of the journal that are spread over two years.
 _STAFF = """
@@ -46,6 +42,14 @@ class Cost(NamedTuple):
     database_cpu: float
 
 
+class Seeded(NamedTuple):
+    """A database with pets, an API key, and the id of a pet in the middle."""
+
+    database: Database
+    key: str
+    pet: str
+
+
 class Grown(NamedTuple):
     """A database with so many pets, and what their import cost."""
 
@@ -68,14 +72,24 @@ def _cpu_of_ended_programs() -> float:
 
 
 @contextmanager
-def connected(database: Database) -> Iterator[Any]:
-    """Connect to a database by its driver, so that each statement is a transaction."""
-    if database.server is None:
-        with closing(sqlite3.connect(database.url.removeprefix("sqlite:///"), isolation_level=None)) as connection:
-            yield connection
-    else:
-        with psycopg.connect(database.url, autocommit=True) as connection:
-            yield connection
+def seeded_database(name: str, pets: int) -> Iterator[Seeded]:
+    """Create a database with so many pets."""
+    with empty_database(name) as database:
+        yield seeded(database, pets)
+
+
+def seeded(database: Database, pets: int) -> Seeded:
+    """Fill an empty database with so many pets, and create an API key."""
+    _fill(database, pets, events=0)
+    with connected(database) as connection:
+        middle = f"SELECT CAST(id AS text) FROM pets_pet ORDER BY id LIMIT 1 OFFSET {pets // 2}"
+        [(pet,)] = connection.execute(middle).fetchall()
+    return Seeded(database, new_key(database), pet)
+
+
+def new_key(database: Database) -> str:
+    """Create an API key."""
+    return database.run("manage.py", "create_api_key", "Benchmark", stdout=subprocess.PIPE).strip()
 
 
 @contextmanager
@@ -87,27 +101,22 @@ def grown_database(name: str, pets: int, events: int, folder: Path) -> Iterator[
         folder.mkdir(parents=True)
     with database_in(folder, name) as database:
         if not mark.exists():
-            cost = _import(database, pets)
-            database.run("manage.py", "shell", "-v0", "-c", _STAFF.format(events=events))
-            if database.server is not None:  # its autovacuum would do this later
-                with connected(database) as connection:
-                    connection.execute("VACUUM ANALYZE")
-            mark.write_text(json.dumps(cost))
+            mark.write_text(json.dumps(_fill(database, pets, events)))
         yield Grown(pets, database, Cost(*json.loads(mark.read_text())))
 
 
-def _import(database: Database, pets: int) -> Cost:
+def _fill(database: Database, pets: int, events: int) -> Cost:
+    """Import so many pets into an empty database, add the account and the events, and return the cost of the import."""
     database.run("manage.py", "migrate", "-v0")
     file = database.folder / "pets.csv"
-    with file.open("w", newline="") as target:
-        writer = csv.writer(target)
-        names = [*COLUMNS[:5], "created_by"]
-        writer.writerow(names)
-        for *values, _sold_at, created_by in rows(pets, datetime.now(UTC), "Rex"):
-            writer.writerow([*values, created_by])
+    write_csv(file, pets)
     with _sales_since_creation(database):
         cost = cost_of(database, lambda: database.run("manage.py", "import_pets", file))
     file.unlink()
+    database.run("manage.py", "shell", "-v0", "-c", _STAFF.format(events=events))
+    if database.server is not None:  # its autovacuum would do this later
+        with connected(database) as connection:
+            connection.execute("VACUUM ANALYZE")
     return cost
 
 
