@@ -1,5 +1,3 @@
-from datetime import UTC, datetime, timedelta
-
 import pytest
 from django.contrib.auth import get_user_model
 from django.db import IntegrityError
@@ -7,26 +5,6 @@ from django.db import IntegrityError
 from petservice.apikeys.models import APIKey
 
 pytestmark = pytest.mark.django_db
-
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-DAY = timedelta(days=1)
-
-
-@pytest.mark.parametrize(
-    ("expires_at", "grace_period", "expected"),
-    [(None, DAY, NOW + DAY), (None, timedelta(0), NOW), (NOW + DAY, 30 * DAY, NOW + DAY)],
-    ids=["a day", "none", "the old key expires before"],
-)
-def test_a_rotated_key_works_for_the_grace_period_but_no_longer_than_before(
-    expires_at: datetime | None, grace_period: timedelta, expected: datetime
-) -> None:
-    old, _ = APIKey.objects.create_key(name="Acme", environment="live", expires_at=expires_at)
-
-    new, _ = old.rotate(grace_period=grace_period, expires_at=None, now=NOW)
-
-    stored = APIKey.objects.get(pk=old.pk)
-    assert (stored.expires_at, stored.is_revoked) == (expected, False)
-    assert (new.expires_at, new.environment) == (None, "live")
 
 
 @pytest.mark.parametrize(

@@ -74,14 +74,6 @@ def test_requests_that_use_the_key_count_with_any_outcome_and_no_others(redis_in
     assert [response.status_code for response in responses] == [200, 400, 404, 400, 201, 429, 429, 429, 429]
 
 
-def test_each_key_has_its_own_count(redis_in_use: RedisServer) -> None:
-    first, second, unlimited = (client_with(requests_per_minute=limit) for limit in (1, 2, None))
-
-    assert statuses(first, 2) == [200, 429]
-    assert statuses(second, 3) == [200, 200, 429]
-    assert statuses(unlimited, 5) == [200] * 5
-
-
 def test_a_changed_limit_holds_immediately(redis_in_use: RedisServer) -> None:
     client = client_with()
     assert statuses(client, 5) == [200] * 5

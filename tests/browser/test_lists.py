@@ -134,8 +134,6 @@ def test_a_phone_shows_rows_of_two_lines_with_targets_for_fingers(staff_page: Pa
     state = row.locator(".status-menu summary, .badge").first
     targets = [row, row.locator(".action-select"), state] if model == "pets/pet" else [row]  # keys have no actions
     assert all(box(target)["height"] >= FINGER and box(target)["width"] >= FINGER for target in targets)
-    for cell in (*row.locator("th").all(), state):
-        assert box(cell)["x"] + box(cell)["width"] <= PHONE["width"]
 
     end = box(row)
     staff_page.mouse.click(end["x"] + end["width"] / 2, end["y"] + end["height"] - 3)  # beside all texts

@@ -53,14 +53,6 @@ def test_a_login_needs_the_password_and_the_code_and_continues_at_the_page(app: 
     assert Event.objects.filter(kind="second_factor").count() == 0, "a correct code is no event of its own"
 
 
-def test_a_code_works_once(app: Authenticator) -> None:
-    code = app.code()
-
-    assert is_logged_in(log_in_with(code))
-    assert not is_logged_in(log_in_with(code))
-    assert is_logged_in(log_in_with(app.code()))
-
-
 def test_a_recovery_code_works_once_in_place_of_a_code_and_is_recorded(ada: User) -> None:
     _, codes = set_up(logged_in(ada))
 
