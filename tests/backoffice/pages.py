@@ -1,5 +1,7 @@
 """Forms of the admin, filled in and sent as a browser does."""
 
+import csv
+import io
 import re
 from html import unescape
 from html.parser import HTMLParser
@@ -37,6 +39,11 @@ def send(client: Client, url: str, fields: dict[str, Any]) -> Any:
 def messages(response: Any) -> list[str]:
     """Return the messages at the top of a page, without what undoes the change."""
     return [_UNDO.sub("", str(message)) for message in response.context["messages"]]
+
+
+def csv_rows(response: Any) -> list[dict[str, str]]:
+    """Return the rows of an exported file."""
+    return list(csv.DictReader(io.StringIO(response.content.decode("utf-8-sig"))))
 
 
 def text_of(response: Any) -> str:

@@ -31,6 +31,8 @@ ODD_URLS = {
     # An unknown order is the usual one.
     f"pets/pet/?o={DIGITS}": 200,
     "pets/pet/?o=-0001": 200,
+    "pets/pet/?name__regex=(a%2B)%2B$": 400,
+    "pets/pet/?id=1": 400,
     # Lists have the conditions of their filters and no others, such as on secrets.
     "accounts/account/?state=active": 200,
     "accounts/account/?password__startswith=md5": 400,

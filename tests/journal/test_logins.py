@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import transaction
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
@@ -13,7 +12,7 @@ from petservice.journal.logins import add_event_of_failure
 from petservice.journal.models import Event
 from petservice.journal.retention import remove_old_events
 from tests.backoffice.login import ELSEWHERE, HERE, INDEX, LIMIT, LOGIN, PASSWORD, fail, log_in
-from tests.concurrent_write import only_on_postgresql, without_waiting, write_before
+from tests.concurrent_write import only_on_postgresql, write_before
 from tests.journal.events import create_event
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
@@ -113,15 +112,3 @@ def test_only_some_old_entries_are_removed_together(monkeypatch: pytest.MonkeyPa
     remove_old_events(NOW)
 
     assert [entry.count for entry in Event.objects.all()] == [1]
-
-
-@only_on_postgresql
-@pytest.mark.django_db(transaction=True)
-def test_a_login_does_not_wait_for_another_one_that_removes_old_entries() -> None:
-    Event.objects.create(kind=KIND.LOGOUT, at=NOW - timedelta(days=1000))
-
-    with transaction.atomic():
-        remove_old_events(NOW)
-        without_waiting(transaction.atomic(lambda: remove_old_events(NOW)))
-
-    assert not Event.objects.exists()

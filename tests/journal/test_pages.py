@@ -1,7 +1,5 @@
 """The audit shows entries to administrators, filtered and in order, and its pages cannot change an entry."""
 
-import csv
-import io
 import re
 from datetime import UTC, datetime, timedelta
 from html import unescape
@@ -18,8 +16,8 @@ from pets.models import Pet
 from pets.undo import undo
 from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.journal.models import Event
-from petservice.journal.recording import Change, add_event
-from tests.backoffice.pages import messages
+from petservice.journal.recording import add_event
+from tests.backoffice.pages import csv_rows, messages
 from tests.backoffice.staff import staff
 from tests.journal.events import create_event
 from tests.pets.changes import mark, request_of
@@ -105,8 +103,7 @@ def test_the_export_contains_the_filtered_entries_without_formulas_and_is_record
 ) -> None:
     response = admin_client.post(EXPORT, {"kind": "changed", "person": "bea"})
 
-    text = response.content.decode("utf-8-sig")
-    rows = list(csv.DictReader(io.StringIO(text)))
+    rows = csv_rows(response)
     assert [(row["person"], row["number"], row["message"]) for row in rows] == [
         ("bea", "934", ""),
         ("bea", "1", "'=1+1"),
@@ -161,9 +158,9 @@ def test_what_a_colleague_sold_yesterday_is_two_clicks_away_and_leads_to_the_pet
     yesterday = timezone.now() - timedelta(days=1)
     ada = User.objects.create_user("ada")
     rex, tom, max_ = (Pet.objects.create(name=name) for name in ("Rex", "Tom", "Max"))
-    sold = change(ada, Kind.SOLD, [rex, tom], now=yesterday)
-    change(ada, Kind.STATUS, [max_], now=yesterday)
-    change(admin_user, Kind.SOLD, [max_], now=yesterday)
+    sold = mark(ada, [rex, tom], "sold", kind=Kind.SOLD, now=yesterday)
+    mark(ada, [max_], "sold", now=yesterday)
+    mark(admin_user, [max_], "sold", kind=Kind.SOLD, now=yesterday)
 
     first = links(admin_client.get(AUDIT))["ada"]
     second = links(admin_client.get(AUDIT + first))["Sold yesterday"]
@@ -182,12 +179,6 @@ def test_the_page_of_an_event_names_who_has_undone_it(admin_client: Client, admi
     for url in (AUDIT, reverse("admin:journal_event_change", args=[event.pk])):
         page = admin_client.get(url).content.decode().replace("</dt><dd>", " ")
         assert re.search("Undone by <bdi>admin</bdi>", page)
-
-
-def change(user: User, kind: Kind, pets: list[Pet], *, now: datetime) -> Event:
-    """Record that an account gave pets the status sold."""
-    changes = [Change(pet.pk, pet.name, {"status": "available"}, {"status": "sold"}) for pet in pets]
-    return add_event(request_of(user), kind, target=Pet, message="Some pets.", changes=changes, now=now)
 
 
 def links(response: Any) -> dict[str, str]:

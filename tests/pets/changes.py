@@ -25,11 +25,18 @@ def delete(user: Any, *pets: Pet, now: datetime | None = None) -> Event:
     return _record(user, Event.Kind.DELETED, trash.delete(pets), "pets.delete_pet", now)
 
 
-def mark(user: Any, pets: Sequence[Pet], status: str, *, now: datetime | None = None) -> Event:
+def mark(
+    user: Any,
+    pets: Sequence[Pet],
+    status: str,
+    *,
+    kind: Event.Kind = Event.Kind.STATUS,
+    now: datetime | None = None,
+) -> Event:
     """Give pets a status, and return the event, which can be undone."""
     changes = [Change(pet.pk, pet.name, {"status": pet.status}, {"status": status}) for pet in pets]
     Pet.objects.filter(pk__in=[pet.pk for pet in pets]).update(status=status)
-    return _record(user, Event.Kind.STATUS, changes, "pets.change_pet", now)
+    return _record(user, kind, changes, "pets.change_pet", now)
 
 
 def _record(user: Any, kind: Event.Kind, changes: list[Change], permission: str, now: datetime | None) -> Event:

@@ -48,17 +48,6 @@ def test_a_row_has_the_values_of_its_file_and_else_those_of_a_new_pet(text: str,
     assert rows(text, file_format) == [row]
 
 
-@pytest.mark.parametrize("separator", [";", "\t", ","])
-@pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_a_file_may_have_the_separators_marks_and_line_ends_of_a_spreadsheet(separator: str, mark: str) -> None:
-    text = mark + '" Name ";TAG;Status\r\nRex;"a;b,c\td"; Available \r\nTom;;SOLD\r\n'.replace(";", separator)
-
-    assert [line.row and line.row[1:4] for line in lines(text)] == [
-        ("Rex", f"a{separator}b,c\td", "available"),
-        ("Tom", None, "sold"),
-    ]
-
-
 def test_lines_are_counted_like_in_a_text_editor() -> None:
     assert [line.number for line in lines('name,tag\r\n"Rex\nthe\rfirst",dog\r\nTom,\r\n')] == [2, 5]
 

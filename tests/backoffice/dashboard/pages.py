@@ -8,8 +8,9 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from django.urls import reverse
 
-from petservice.journal.models import Event, Item
+from petservice.journal.models import Event
 from petservice.journal.recording import type_of
+from tests.journal.events import create_event
 
 INDEX = reverse("admin:index")
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -23,9 +24,6 @@ def page(client: Client) -> str:
 def log(kind: Event.Kind, records: Collection[Any], message: str = "") -> None:
     """Add an event about each record to the journal."""
     anna, _ = get_user_model().objects.get_or_create(username="anna")
-    items = [Item(record_id=str(record.pk), record_name=str(record)) for record in records]
     shared = {"kind": kind, "account": anna, "account_name": "anna", "message": message}
-    for item, record in zip(items, records, strict=True):
-        item.event = Event(record_type=type_of(record), **shared)
-    Event.objects.bulk_create(item.event for item in items)
-    Item.objects.bulk_create(items)
+    for record in records:
+        create_event(record_type=type_of(record), record_id=str(record.pk), record_name=str(record), **shared)

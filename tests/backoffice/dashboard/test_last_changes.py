@@ -44,8 +44,11 @@ def test_the_last_ten_changes_by_all_staff_are_shown_newest_first() -> None:
     log(KIND.CHANGED, [acme])
     log(KIND.CHANGED, InventoryItem.objects.filter(pk=pets[0].pk))
 
-    shown = [name_in(change) for change in changes(client)]
+    found = changes(client)
+    shown = [name_in(change) for change in found]
 
+    # A change without words is described by its kind, and not only by its icon.
+    assert all(re.search('<span class="change-text">Added\\s*</span>', change) for change in found[3:])
     assert len(shown) == dashboard.CHANGES
     assert shown[0] == "Pet 0"
     assert shown[1].startswith("Acme")
@@ -65,14 +68,6 @@ def test_a_change_shows_the_author_the_change_and_the_time() -> None:
     assert "Name changed from “<bdi>Max</bdi>” to “<bdi>Rex</bdi>”." in change
     assert "<bdi>anna</bdi>" in change
     assert '<time datetime="2026-03-10T12:00:00+00:00">2026-03-10 12:00 UTC</time>' in change
-
-
-def test_a_change_without_words_is_described_by_its_kind_and_not_only_by_its_icon() -> None:
-    log(KIND.DELETED, [create_pet(name="Rex")])
-
-    (change,) = changes(granted("view_pet"))
-
-    assert re.search('<span class="change-text">Deleted\\s*</span>', change)
 
 
 def test_one_action_on_many_pets_is_one_line_with_its_undo_and_stays_visible_as_undone(admin_user: User) -> None:
@@ -106,16 +101,3 @@ def test_the_link_of_a_deleted_pet_leads_to_its_history() -> None:
     (url,) = re.findall(r'<a href="(/admin/pets/pet/[^"]+)"', "".join(changes(client)))
 
     assert "<td>Gone.</td>" in client.get(url).content.decode()
-
-
-def test_markup_in_names_and_messages_is_shown_as_text() -> None:
-    pet = create_pet(name="<b>Tom</b> & Co")
-    log(KIND.CHANGED, [pet], "Now <i>older</i>.")
-    Event.objects.update(account_name="<s>anna</s>")
-
-    shown = page(granted("view_pet"))
-
-    assert not re.search("<[bisu]>", shown)
-    assert "&amp;lt;" not in shown
-    for text in ("&lt;b&gt;Tom&lt;/b&gt; &amp; Co", "Now &lt;i&gt;older&lt;/i&gt;.", "&lt;s&gt;anna"):
-        assert text in shown

@@ -2,9 +2,11 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from functools import cache
+from typing import Any
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from django.db import connection
@@ -74,7 +76,7 @@ class ListModel:
         ids = self.ids(query)
         count = f"{len(ids):,}" if len(ids) <= MAX_COUNTED else f"more than {MAX_COUNTED:,}"
         pages = [ids[start : start + PAGE] for start in range(0, min(len(ids), MAX_COUNTED), PAGE)] or [[]]
-        return count, pages[min(int(query.get("p") or 1), len(pages)) - 1]
+        return count, pages[min(max(1, int(query.get("p") or 1)), len(pages)) - 1]
 
     def _fitting(self, name: str, value: str) -> set[str]:
         """Return the ids of the pets that fit one parameter."""
@@ -98,6 +100,16 @@ class ListModel:
         if search.strip().lower() in self._pets:
             return pet.pk == search.strip().lower()
         return _begin(words(search), self._words[pet.pk])
+
+
+def difference(
+    query: Mapping[str, str], found: tuple[object, Sequence[Any]], expected: tuple[object, Sequence[Any]]
+) -> list[str]:
+    """Return a line about a list that shows another count or other rows than expected, or nothing."""
+    if found == expected:
+        return []
+    wrong = len({*found[1]} ^ {*expected[1]})
+    return [f"{urlencode(query)}: {found[0]}, not {expected[0]}; {wrong} of {len(expected[1])} rows are wrong"]
 
 
 @cache

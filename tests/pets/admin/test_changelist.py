@@ -1,17 +1,16 @@
-"""The counts, the order and the pages of the lists of pets."""
+"""The lists of pets: their counts, orders, searches and filters."""
 
 import re
+from html import unescape
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.admin_pages import bounded_paginator
-from tests.pets.admin.pet_pages import LIST, listed, names, number_of
-from tests.pets.admin.test_trash import TRASH
-from tests.pets.changes import delete
+from tests.backoffice.pages import fields_of, text_of
+from tests.pets.admin.pet_pages import LIST, names, number_of
 
 
 def test_a_list_within_the_limit_has_a_count_and_offers_to_select_all_and_a_longer_one_says_more_than(
@@ -60,17 +59,90 @@ def test_links_of_a_list_of_all_pets_lead_to_such_lists(staff: Client) -> None:
     assert set(re.findall(r'href="\?([^"]*o=1[^"]*)"', page)) == {"all=&amp;o=1.-4"}
 
 
-def test_a_page_that_is_gone_becomes_the_nearest_one_with_the_same_search(staff: Client, admin_user: User) -> None:
-    Pet.objects.bulk_create(Pet(name="Rex") for _ in range(101))
-    Pet.objects.bulk_create(Pet(name="Tom", status="sold") for _ in range(101))
+# Searches.
 
-    def assert_nearest(narrowed: str) -> None:
-        for number, page, count in ((99, 3, 1), (0, 1, 50)):
-            found = listed(staff, f"{narrowed}&p={number}")
-            assert [str(pet) for pet in found.result_list] == ["Rex"] * count
-            assert (found.page_num, found.result_count) == (page, 101)
 
-    assert_nearest(f"{LIST}?q=rex")
-    assert_nearest(f"{LIST}?status__exact=available")
-    delete(admin_user, *Pet.objects.all())
-    assert_nearest(f"{TRASH}?q=rex")
+def test_a_search_finds_an_id_and_ignores_white_space_around_the_text(staff: Client) -> None:
+    pet = create_pet(name="Rex")
+    create_pet(name="Tom")
+    create_pet(name="01890a5d-ac96-774b-bcce-b302099a8057 the second")
+
+    for term in (pet.pk, pet.pk.upper(), f" {pet.pk}", f"{pet.pk}\n", " rex", "rex\t", "\N{NO-BREAK SPACE}rex"):
+        assert names(staff, q=term) == ["Rex"]
+    assert len(names(staff, q="  ")) == 3
+    assert len(names(staff, q="01890a5d-ac96-774b-bcce-b302099a8057")) == 1
+
+
+# Words of a query language, and letters that the databases fold in ways of their own.
+ODD_TAGS = (
+    *("Dog", 'the "best" dog\'s', "Große 7", "ΟΔΌΣ x", "小明", "*", "x AND NOT y", "-1", "a\ue000b"),
+    *("\N{LATIN SMALL LIGATURE FI}ß 1", "\N{FULLWIDTH LATIN SMALL LETTER A} b"),
+    *("e\N{COMBINING ACUTE ACCENT}", "\N{COMBINING ACUTE ACCENT}e"),
+    *("a\N{ADLAM CAPITAL LETTER ALIF}b", "\N{ADLAM CAPITAL LETTER ALIF}"),
+)
+
+
+def test_a_search_beside_a_tag_finds_the_pets_that_both_find(staff: Client) -> None:
+    Pet.objects.bulk_create(Pet(name=name, tag=tag) for tag in ODD_TAGS for name in ("Rex", "Max"))
+
+    for tag in ODD_TAGS:
+        assert names(staff, q="re", tag=tag) == ["Rex"], tag
+        # SQLite finds some forms of characters as typed only.
+        beside = [name for name in names(staff, tag=tag.upper()) if name == "Rex"]
+        assert names(staff, q="re", tag=tag.upper()) == beside, tag
+
+
+# The filters above the list.
+
+
+def test_a_line_names_the_filters_in_use_and_opens_if_one_is_wrong(staff: Client) -> None:
+    def line(**query: str) -> str:
+        page = unescape(text_of(staff.get(LIST, query)))
+        (shown,) = re.findall(r'<details class="filter-switch"(.*?)</summary>', page)
+        return shown
+
+    assert line() == "><summary>Filters"
+    assert line(tag="dog") == "><summary>Tag “dog”"
+    assert line(tag="dog", status__exact="sold", q="rex") == "><summary>Search “rex”, status sold, tag “dog”"
+    assert line(no_tag="1", created_to="2026-11-21") == "><summary>No tag, created until 2026-11-21"
+    assert line(created_from="yesterday") == " open><summary>Created from yesterday"
+
+
+def test_the_form_above_the_list_keeps_everything_and_a_link_shows_all_pets(staff: Client) -> None:
+    query = {"q": "tom", "tag": "a & b", "status__exact": "available", "created_to": "", "o": "1", "p": "1"}
+    show_all = '<a href="?">All pets</a>'
+
+    page = staff.get(LIST, query)
+
+    kept = {"q": "tom", "tag": "a & b", "status__exact": "available", "o": "1"}
+    assert {name: value for name, value in fields_of(page, "changelist-search").items() if value} == kept
+    assert "changelist-filter" not in page.content.decode()
+    assert show_all in page.content.decode()
+    assert show_all not in staff.get(LIST).content.decode()
+
+
+@pytest.mark.parametrize("event", ["created", "sold"])
+def test_a_from_after_to_is_an_error_that_keeps_both_days(staff: Client, event: str) -> None:
+    page = unescape(staff.get(LIST, {f"{event}_from": "2026-11-03", f"{event}_to": "2026-11-02"}).content.decode())
+
+    assert f"{event.capitalize()} from 2026-11-03, {event} until 2026-11-02" in page
+    assert "“From” is after “To”." in page
+    assert f'name="{event}_from" value="2026-11-03"' in page
+    assert f'name="{event}_to" value="2026-11-02"' in page
+
+
+def test_an_invalid_filter_finds_nothing_and_says_what_is_wrong(staff: Client) -> None:
+    Pet.objects.create(name="Rex", tag="dog")
+
+    for query, error in (
+        ({"created_from": "yesterday"}, "Write a day as year-month-day"),
+        ({"created_to": "2026-13-01"}, "Write a day as year-month-day"),
+        ({"tag": "\0"}, "Null characters"),
+        ({"tag": "x" * 300}, "No pets fit"),
+        ({"tag": "dog", "no_tag": "1"}, "Clear the tag, or untick “No tag”."),
+        ({"status__exact": "x"}, "Choose one from the list"),
+        ({"creator": "x"}, "Choose one from the list"),
+    ):
+        page = staff.get(LIST, query)
+        assert (page.status_code, page.context["cl"].result_count) == (200, 0), query
+        assert error in page.content.decode()

@@ -12,6 +12,7 @@ from pets import creator
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.accounts import groups
+from petservice.journal.models import Event
 from tests.backoffice.pages import submit, undo_url
 from tests.backoffice.staff import staff as staff_of
 from tests.pets.admin.pet_pages import LIST, edit, names, page_of
@@ -24,12 +25,13 @@ def test_markup_in_texts_is_shown_as_text(staff: Client, admin_user: User) -> No
     markup = "<script>alert(1)</script>"
     pet = create_pet(name=markup, tag=markup, created_by=creator.of_key("pets_test_Ab12Cd34", markup))
     changed = edit(staff, pet, {"tag": "<b>"})
-    views = ("pet_print", "recentchange_changelist", "trashedpet_changelist")
+    Event.objects.update(account_name="<s>ada")
+    views = ("pets_pet_print", "pets_recentchange_changelist", "pets_trashedpet_changelist", "index")
     urls = [LIST, page_of(pet), reverse("admin:pets_pet_history", args=[pet.pk]), undo_url(changed)]
     another = create_pet(name=markup)
     deleted = delete(admin_user, another).items.get()
     urls += [
-        *(reverse(f"admin:pets_{view}") for view in views),
+        *(reverse(f"admin:{view}") for view in views),
         reverse("admin:pets_trashedpet_change", args=[deleted.pk]),
     ]
 
@@ -37,6 +39,7 @@ def test_markup_in_texts_is_shown_as_text(staff: Client, admin_user: User) -> No
         page = staff.get(url).content.decode()
         assert "<script>alert(1)" not in page, url
         assert "&lt;script&gt;alert(1)" in page, url
+        assert not re.search("<[bs]>(?!Rex)|&amp;lt;", page), url
 
 
 @pytest.fixture

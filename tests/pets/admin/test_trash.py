@@ -1,6 +1,7 @@
 """The trash: deleted pets keep their values and history for 30 days, and can be put back."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -31,6 +32,12 @@ def row_of(pet: Pet) -> TrashedPet:
 
 def detail(pet: Pet) -> str:
     return reverse("admin:pets_trashedpet_change", args=[row_of(pet).pk])
+
+
+def put_back(client: Client, key: int, url: str = TRASH, **fields: Any) -> list[str]:
+    """Put a row of the trash back, and return the messages."""
+    chosen = {"action": "put_back_selected", "index": 0, "_selected_action": [key]}
+    return messages(client.post(url, chosen | fields, follow=True))
 
 
 def deleted(client: Client, *pets: Pet) -> None:
@@ -91,17 +98,13 @@ def test_many_pets_are_put_back_except_those_whose_id_is_taken_and_none_if_they_
     deleted(staff, *pets)
     Pet.objects.create(pk=pets[0].pk, name="Imported")
 
-    key = row_of(pets[0]).pk
-    chosen = {"action": "put_back_selected", "index": 0, "select_across": 1, "_selected_action": [key]}
+    all_rows = (row_of(pets[0]).pk, f"{TRASH}?q=pet")
     with monkeypatch.context() as patch:
         patch.setattr(selection, "MAX_COUNTED", 21)
-        refused = staff.post(f"{TRASH}?q=pet", chosen, follow=True)
-    assert "You selected more than 21 pets." in messages(refused)[0]
+        assert "You selected more than 21 pets." in put_back(staff, *all_rows, select_across=1)[0]
     assert Pet.objects.count() == 1
 
-    response = staff.post(f"{TRASH}?q=pet", chosen, follow=True)
-
-    assert messages(response) == [
+    assert put_back(staff, *all_rows, select_across=1) == [
         "A pet with the same ID exists already, so these stay in the trash: Pet 00.",
         f"Put back with all values: {', '.join(f'“Pet {n:02}”' for n in range(21, 11, -1))} and 11 more.",
     ]
@@ -124,13 +127,12 @@ def test_a_deleted_pet_and_an_imported_one_with_its_id_are_both_in_the_trash(sta
         assert rex.pk in page
         assert page.count("<td>Deleted.</td>") == 2
     key = row_of(rex).pk
-    chosen = {"action": "put_back_selected", "index": 0, "select_across": 1, "_selected_action": [key]}
-    taken, back = messages(staff.post(TRASH, chosen, follow=True))
+    taken, back = put_back(staff, key, select_across=1)
     assert taken == "A pet with the same ID exists already, so these stay in the trash: Rex."
     assert back == "Put back with all values: “Max”."
     assert Pet.objects.values_list("pk", "name").get() == (rex.pk, "Max")
     Pet.objects.all().delete()
-    staff.post(TRASH, chosen)
+    put_back(staff, key, select_across=1)
     assert (values(), TrashedPet.objects.count()) == (before, 0)
 
 
@@ -204,9 +206,6 @@ def test_an_entry_of_the_history_is_no_row_of_the_trash(staff: Client) -> None:
     edit(staff, rex, {"tag": "dog"})
     item = Item.objects.get()
 
-    chosen = {"action": "put_back_selected", "index": 0, "_selected_action": [item.pk]}
-    assert messages(staff.post(TRASH, chosen, follow=True)) == [
-        "1 pet could not be put back: not in the trash any more."
-    ]
+    assert put_back(staff, item.pk) == ["1 pet could not be put back: not in the trash any more."]
     assert staff.get(reverse("admin:pets_trashedpet_change", args=[item.pk])).status_code == 302
     assert Item.objects.values_list("before", "after").get() == ({"tag": None}, {"tag": "dog"})

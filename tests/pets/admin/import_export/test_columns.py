@@ -13,7 +13,7 @@ from petservice.configuration.time_zone import zone
 from tests.backoffice.pages import fields_of
 from tests.backoffice.staff import granted
 from tests.pets.admin.import_export.import_pages import COLUMNS, IMPORT, IMPORTER, cells, confirm, stored, upload
-from tests.pets.workbooks import saved, workbook
+from tests.pets.workbooks import saved
 
 pytestmark = pytest.mark.once
 
@@ -240,14 +240,6 @@ def test_the_sheet_of_a_workbook_is_chosen(staff: Client) -> None:
     preview = upload(staff, saved(book), "pets.xlsx", sheet="Cats")
     confirm(staff, preview)
     assert [row[1] for row in stored()] == ["Cats 1"]
-
-
-def test_a_workbook_with_our_columns_is_previewed_at_once(staff: Client) -> None:
-    page = upload(staff, workbook([["name", "tag", "status"], ["Rex", "dog", "Sold"]]), "pets.xlsx")
-
-    assert cells(page) == [["2", "New", "Rex", "dog", "sold"]]
-    confirm(staff, page)
-    assert [row[1:] for row in stored()] == [("Rex", "dog", "sold")]
 
 
 def test_the_columns_can_be_changed_after_the_preview_and_after_errors(staff: Client) -> None:

@@ -6,15 +6,13 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.contrib.staticfiles.finders import find
 from django.test import Client
-from django.urls import reverse
 
 from pets.admin.changes.import_pages import MAX_BYTES
 from pets.admin.lists.export_page import MAX_ROWS
 from pets.models import Pet, Upload
-from tests.backoffice.staff import granted, logged_in
+from tests.backoffice.staff import granted
 from tests.pets.admin.import_export.import_pages import (
     COLUMNS,
     CONFIRM,
@@ -120,12 +118,3 @@ def test_import_and_export_need_permissions(
         page = client.get(LIST).content.decode()
         assert ('class="import_link"' in page) is may_import
         assert 'class="export_link"' in page
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("url", [IMPORT, CONFIRM, EXPORT])
-def test_an_anonymous_user_and_a_form_without_the_csrf_token_are_rejected(url: str, admin_user: User) -> None:
-    for response in (Client().get(url), Client().post(url)):
-        assert response.status_code == 302
-        assert response["Location"].startswith(reverse("admin:login"))
-    assert logged_in(admin_user, enforce_csrf_checks=True).post(url).status_code == 403
