@@ -1,4 +1,4 @@
-"""The life cycle of API keys: changes hold immediately, and secrets are not stored or logged."""
+"""The life cycle of API keys: changes hold immediately, secrets are not stored, and invalid keys are rejected."""
 
 import base64
 import re
@@ -9,8 +9,9 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.core.management import call_command
-from django.db import connection
+from django.db import IntegrityError, connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -119,3 +120,25 @@ def test_no_plain_key_is_stored_or_shown_again_in_its_whole_life_cycle(admin_cli
         assert sum(plain[18:] in page.content.decode() for page in pages) == (plain != imported), (
             "not shown exactly once"
         )
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("name", ""), ("environment", "prod"), ("access", "all"), ("requests_per_minute", 0), ("requests_per_minute", -1)],
+)
+def test_the_database_rejects_invalid_values(field: str, value: object) -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme")
+
+    with pytest.raises(IntegrityError):
+        APIKey.objects.filter(pk=api_key.pk).update(**{field: value})
+
+
+@pytest.mark.django_db
+def test_a_key_remains_when_the_account_that_created_it_is_deleted() -> None:
+    staff = get_user_model().objects.create_user("staff")
+    APIKey.objects.create_key(name="Acme", created_by=staff)
+
+    staff.delete()
+
+    assert APIKey.objects.get().created_by is None

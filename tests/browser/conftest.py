@@ -122,6 +122,12 @@ def fill() -> None:
     User.objects.create_user("Bea", password="a long one", is_staff=True)
 
 
+def make(site: Service, *pets: dict[str, str]) -> list[str]:
+    """Create pets through the API and return their ids."""
+    with site.client(site.create_key()) as client:
+        return [client.post("/v1/pets", json=pet).json()["id"] for pet in pets]
+
+
 @pytest.fixture
 def page(browser: Browser, site: Service) -> Iterator[Page]:
     """An empty page, which fails the test if it contacts another host, reports an error or violates its policy."""

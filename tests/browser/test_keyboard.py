@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.test_pets import make
+from tests.browser.conftest import make
 from tests.service import Service
 
 

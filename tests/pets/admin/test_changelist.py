@@ -1,4 +1,4 @@
-"""The lists of pets: their counts, orders, searches and filters."""
+"""The lists of pets: their counts, orders, searches and filters, and the suggestions of an empty one."""
 
 import re
 from html import unescape
@@ -6,11 +6,12 @@ from html import unescape
 import pytest
 from django.test import Client
 
+from pets.admin.lists import suggestions
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.admin_pages import bounded_paginator
 from tests.backoffice.pages import fields_of, text_of
-from tests.pets.admin.pet_pages import LIST, names, number_of
+from tests.pets.admin.pet_pages import LIST, listed, names, number_of
 
 
 def test_a_list_within_the_limit_has_a_count_and_offers_to_select_all_and_a_longer_one_says_more_than(
@@ -146,3 +147,62 @@ def test_an_invalid_filter_finds_nothing_and_says_what_is_wrong(staff: Client) -
         page = staff.get(LIST, query)
         assert (page.status_code, page.context["cl"].result_count) == (200, 0), query
         assert error in page.content.decode()
+
+
+# Suggestions.
+
+
+def suggested(client: Client, **query: str) -> dict[str, list[str]]:
+    """Return the names of the pets that each suggestion finds, by its text."""
+    page = client.get(LIST, query)
+    assert page.context["cl"].result_count == 0
+    found = {}
+    for text, url in page.context["cl"].suggestions:
+        assert text in unescape(text_of(page))
+        found[text] = names(client, LIST + url)
+    return found
+
+
+def test_an_empty_list_suggests_what_finds_something(staff: Client) -> None:
+    assert "No pets fit" not in text_of(staff.get(LIST))
+    Pet.objects.create(name="Rex", tag="Dog", status="sold")
+    Pet.objects.create(name="New York", tag="кот")
+    Pet.objects.create(name="Барсик")
+
+    assert suggested(staff, q="york dog") == {
+        "Pets that “york” finds": ["New York"],
+        "Pets that “dog” finds": ["Rex"],
+    }
+    assert suggested(staff, q="барсук") == {"Pets that “Барсик” finds": ["Барсик"]}
+    assert suggested(staff, q="yo", status__exact="sold", creator="staff") == {
+        "Pets that “yo” finds, without the filters": ["New York"],
+        "All pets: status sold": ["Rex"],
+    }
+    assert suggested(staff, tag="КОТ", status__exact="sold") == {
+        "All pets: status sold": ["Rex"],
+        "All pets: tag “КОТ”": ["New York"],
+    }
+    assert suggested(staff, q="xyz") == suggested(staff, status__exact="pending") == suggested(staff, q="%") == {}
+    assert staff.get(LIST, {"q": "rex"}).context["cl"].suggestions == []
+
+
+def test_a_word_with_a_slip_suggests_the_nearest_one(staff: Client) -> None:
+    for name in ("Rex of York", "Zoë", "Барсик", "Straße 5", "kaninchen"):
+        Pet.objects.create(name=name, tag="Rabbit")
+    meant = {"rabit": "Rabbit", "rxe": "Rex", "REY": "Rex", "rex rabbti": "rex Rabbit", "zoi": "Zoë"}
+    meant |= {"strase": "Straße", "барсук": "Барсик", "kanninchen": "kaninchen"}
+
+    found = {slip: listed(staff, q=slip).suggestions[0][0] for slip in meant}
+
+    assert found == {slip: f"Pets that “{word}” finds" for slip, word in meant.items()}
+    for other in ("crocodile", "tom", "%", "rabbit crocodile"):
+        assert all("Rex" not in text and "crocodile" not in text for text in suggested(staff, q=other))
+
+
+def test_only_so_many_of_the_newest_words_are_compared(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suggestions, "_MAX_COMPARED", 3)
+    for name in ("crocodile", "alpha beta gamma delta"):
+        Pet.objects.create(name=name)
+
+    assert next(iter(suggested(staff, q="alpah"))) == "Pets that “alpha” finds"
+    assert "crocodile" not in " ".join(suggested(staff, q="crocodlie"))
