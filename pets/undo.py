@@ -123,6 +123,8 @@ def undo(request: HttpRequest, pk: int) -> Undoing | None:
     ids = {change.record_id for change in back}  # without those that an import took, or that left the trash
     undoing.left_alone += [one.record_name for one in undoing.deleted if one.record_id not in ids]
     undoing.deleted = [one for one in undoing.deleted if one.record_id in ids]
+    if not undoing.count:
+        return undoing  # the change stays, so that it can be undone once nothing is in the way any more
     changes = [
         *_restore(undoing.changed),
         *trash.delete(undoing.added, message="Undone: the addition of this pet. It is in the trash."),
