@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from tests.benchmarks.databases import Database, connected, database_in, empty_database
 from tests.benchmarks.processes import cpu_seconds
-from tests.benchmarks.sample_pets import write_csv
+from tests.benchmarks.sample_records import write_csv
 
 # The account of the pages, and events of the journal that are spread over two years.
 _STAFF = """
 from django.contrib.auth.models import User
-from tests.benchmarks.sample_audit import fill_audit
+from tests.benchmarks.sample_records import fill_audit
 User.objects.create_superuser("staff", password="a long one")
 fill_audit({events})
 """

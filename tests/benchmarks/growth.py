@@ -40,7 +40,7 @@ FROM pg_class WHERE relkind IN ('r', 'i') AND relnamespace = 'public'::regnamesp
 """
 # The column of the creator has this name in the database.
 _RELEASED_PETS = """
-from tests.benchmarks.sample_pets import COLUMNS, insert, rows
+from tests.benchmarks.sample_records import COLUMNS, insert, rows
 insert("pets_pet", (*COLUMNS[:5], "created_through"), rows({pets}))
 """
 

@@ -11,7 +11,7 @@ import time
 from contextlib import ExitStack
 
 from tests.benchmarks.databases import DATABASES, Database, empty_database
-from tests.benchmarks.sample_pets import write_csv
+from tests.benchmarks.sample_records import write_csv
 from tests.benchmarks.tables import print_header, print_row
 from tests.memory import peak_memory
 from tests.service import ROOT

@@ -1,4 +1,4 @@
-"""Sample pets for measurements, with realistic names, tags, statuses and dates, the same in every run."""
+"""Sample pets and entries of the audit for measurements, with realistic values, the same in every run."""
 
 import csv
 import random
@@ -12,6 +12,7 @@ from django.db import connection, transaction
 
 from pets import creator
 from pets.models import Pet
+from petservice.journal.models import Event
 from tests.service import as_django_stores_it
 
 _SYLLABLES = [consonant + vowel for consonant in "bklmnr" for vowel in "aeiou"]
@@ -21,6 +22,9 @@ _DAYS = 60
 # Number of rows in one statement, well below the timeout of a statement.
 _BATCH = 50_000
 COLUMNS = ("id", "name", "tag", "status", "created_at", "created_by")
+_AUDIT_DAYS = 700
+_COLUMNS = ("id", "at", "kind", "account_name", "address", "record_type", "count", "message", "permissions")
+_ITEM_COLUMNS = ("event_id", "record_id", "record_name", "message")
 
 
 def write_csv(file: Path, number: int) -> None:
@@ -78,3 +82,30 @@ def _id(created_at: datetime, choose: random.Random) -> str:
     value = int(created_at.timestamp() * 1000) << 80 | choose.getrandbits(80)
     value = value & ~(0xF << 76) & ~(0x3 << 62) | 7 << 76 | 2 << 62
     return str(UUID(int=value))
+
+
+def fill_audit(number: int) -> None:
+    """Insert `number` entries. Most are changes of pets by two accounts; other combinations are rare or missing."""
+    insert("journal_event", _COLUMNS, _events(number))
+    insert("journal_item", _ITEM_COLUMNS, _items(number))
+
+
+def _events(number: int) -> Iterator[tuple[int, datetime, str, str, str, str, int, str, str]]:
+    now, kinds = datetime.now(UTC), Event.Kind
+    for position in range(number):
+        at = now - timedelta(days=_AUDIT_DAYS) * (1 - position / number)
+        kind, record_type = kinds.CHANGED, "pets.pet"
+        if position % 10 == 0:
+            kind, record_type = kinds.LOGIN, ""
+        elif position % 1000 == 1:
+            kind, record_type = kinds.KEY_ROTATED, "apikeys.apikey"
+        person = ("ada", "bea")[position % 2]
+        text = "Status changed from available to sold."
+        # The first numbers are left to the login of the benchmark.
+        yield position + 1000, at, kind, person, "192.0.2.7", record_type, 1, text, ""
+
+
+def _items(number: int) -> Iterator[tuple[int, str, str, str]]:
+    for position in range(number):
+        if position % 10:
+            yield position + 1000, f"{position % (number // 4):032x}", "Rex", ""

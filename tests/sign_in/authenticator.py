@@ -68,10 +68,11 @@ def is_asked(response: Any) -> bool:
     return 'id="login-form"' in response.content.decode()
 
 
-def log_in_again(client: Client, asked: Any, password: str, code: str = "") -> Any:
+def log_in_again(client: Client, asked: Any, password: str, code: str = "", **others: str) -> Any:
     """Log in on a page that asks for it, if need be with a code, and return the response."""
-    action = re.search(r'<form action="([^"]+)" method="post" id="login-form"', asked.content.decode())[1]
-    return client.post(unescape(action), fields_of(asked, "login-form") | {"password": password, "code": code})
+    action = re.search(r'<form(?: action="([^"]+)")? method="post" id="login-form"', asked.content.decode())[1]
+    url = unescape(action) if action else asked.wsgi_request.get_full_path()
+    return client.post(url, fields_of(asked, "login-form") | {"password": password, "code": code} | others)
 
 
 def send_again(client: Client, offer: Any) -> Any:

@@ -1,6 +1,5 @@
 """Forms that are sent after the session has ended, or while a second factor must be set up."""
 
-import re
 import time
 from typing import Any
 
@@ -16,7 +15,7 @@ from pets.models import Pet
 from petservice.sign_in import kept_forms
 from tests.backoffice.login import ADD, LOGIN, PASSWORD
 from tests.backoffice.pages import fields_of, messages
-from tests.sign_in.authenticator import SECOND_FACTOR, send_again, set_up, with_factor
+from tests.sign_in.authenticator import SECOND_FACTOR, log_in_again, send_again, set_up, with_factor
 
 pytestmark = pytest.mark.once
 
@@ -33,10 +32,7 @@ def browser(boss: User, ada: User) -> Client:
 
 
 def log_in(browser: Client, page: Any = None, name: str = "boss") -> Any:
-    page = page or browser.get(LOGIN)
-    action = re.search(r'<form(?: action="([^"]+)")? method="post" id="login-form"', page.content.decode())[1]
-    fields = fields_of(page, "login-form") | {"username": name, "password": PASSWORD}
-    return browser.post(action or page.wsgi_request.get_full_path(), fields)
+    return log_in_again(browser, page or browser.get(LOGIN), PASSWORD, username=name)
 
 
 def filled_in(browser: Client, url: str = ADD, **values: Any) -> dict[str, Any]:
