@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.utils.timesince import timesince, timeuntil
 
 from petservice.configuration.time_zone import moment
@@ -19,8 +18,10 @@ def first_names(names: Sequence[object], limit: int = MAX_NAMED) -> str:
     return ", ".join(map(str, names[:limit])) + more
 
 
-def relative(at: datetime, now: datetime) -> SafeString:
+def relative(at: datetime | None, now: datetime) -> str:
     """Return how far a time is from now, in its largest unit, such as "in 3 months", with the exact time on hover."""
+    if at is None:
+        return "never"
     if abs(at - now) < timedelta(minutes=1):
         text = "now"
     else:

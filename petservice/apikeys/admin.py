@@ -1,6 +1,6 @@
 """The admin pages of API keys, which list, create, change, rotate and revoke keys, and show each plain key once."""
 
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from django import forms
@@ -28,10 +28,6 @@ from petservice.configuration.time_zone import day_of, moment
 from petservice.journal.models import Event
 from petservice.journal.pages import JournalPages
 from petservice.journal.recording import Change, add_event
-
-
-def _relative(time: datetime | None) -> str:
-    return relative(time, timezone.now()) if time else "never"
 
 
 def last_days(api_key: APIKey, today: date) -> dict[str, Any]:
@@ -123,11 +119,11 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
 
     @admin.display(description="expires", ordering="expires_at")
     def expires(self, api_key: APIKey) -> str:
-        return _relative(api_key.expires_at)
+        return relative(api_key.expires_at, timezone.now())
 
     @admin.display(description="last used", ordering="last_used_at")
     def last_used(self, api_key: APIKey) -> str:
-        return _relative(api_key.last_used_at)
+        return relative(api_key.last_used_at, timezone.now())
 
     # The page of a key, and the form of a new one.
 
