@@ -8,13 +8,10 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 
 from petservice.admin_pages.bounded_paginator import BoundedPaginator, CountingPaginator
 from petservice.admin_pages.staff_page import staff_page
-from petservice.admin_pages.wording import first_names
 from petservice.journal.models import Event, Item
-from petservice.journal.recording import Change, add_event, type_of
+from petservice.journal.recording import add_event, type_of
 from petservice.journal.sentences import changes_by
 
-# Maximum number of deleted records that a message names, so that it stays readable.
-_MAX_NAMED = 20
 _PER_PAGE = 100
 
 
@@ -53,10 +50,7 @@ class JournalPages(admin.ModelAdmin):
         return self.response_post_save_change(request, obj)
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
-        deleted = list(queryset)
-        names = first_names([f"“{one}”" for one in deleted], _MAX_NAMED)
-        changes = [Change(str(one.pk), str(one), message="Deleted.") for one in deleted]
-        return add_event(request, Event.Kind.DELETED, target=self.model, message=f"Deleted: {names}.", changes=changes)
+        return [add_event(request, Event.Kind.DELETED, target=obj, message="Deleted.") for obj in queryset]
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show what happened to a record on all pages, newest first, also after its end."""
