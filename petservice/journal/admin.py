@@ -65,13 +65,14 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
         }
         return staff_page(request, "admin/journal/event/change_list.html", "Audit", context)
 
+    @method_decorator(require_safe)
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         """Show one event with its records."""
-        event = self.get_object(request, object_id) if request.method in ("GET", "HEAD") else None
-        if not self.has_view_permission(request) or request.method not in ("GET", "HEAD"):
+        if not self.has_view_permission(request):
             raise PermissionDenied
+        event = self.get_object(request, object_id)
         if event is None:
             raise Http404
         # Not by the key alone, because PostgreSQL may walk the items of all events if most events have many.
