@@ -33,9 +33,6 @@ class ExpiryField(DayField):
     def prepare_value(self, value: Any) -> Any:
         return timezone.localdate(value) if isinstance(value, datetime) else value
 
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        return super().has_changed(self.prepare_value(initial), data)
-
     def clean(self, value: Any) -> datetime | None:
         day = super().clean(value)
         try:
