@@ -1,7 +1,6 @@
 """Read the code blocks of documents that tests run.
 
-Such a block has a mark on the line above its fence: `<!-- tested: NAME -->`. The standard library is enough for this
-module, because tests/walkthrough.py uses it before anything is installed.
+Such a block has a mark on the line above its fence: `<!-- tested: NAME -->`.
 """
 
 import re
