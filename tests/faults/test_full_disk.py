@@ -14,8 +14,7 @@ import httpx
 import pytest
 
 from tests.faults.load import Load, lost, running_load
-from tests.running.starts import refusal
-from tests.service import Service, running_service
+from tests.service import Service, refusal, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults

@@ -7,8 +7,7 @@ import psycopg
 import pytest
 
 from tests.faults.servers import Server, pgbouncer, primary
-from tests.running.starts import refusal
-from tests.service import SERVE, free_port, manage, running_service
+from tests.service import SERVE, free_port, manage, refusal, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults

@@ -19,13 +19,13 @@ from django.core.management.base import CommandError
 from petservice.server.run import WebServer
 from tests.monitoring.observed import folders_of
 from tests.processes import inside
-from tests.running.starts import refusal
 from tests.service import (
     ROOT,
     SERVE,
     free_port,
     log_in,
     make_certificate,
+    refusal,
     responds,
     running_service,
     stopped_service,
