@@ -151,7 +151,6 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
         keys = reverse("admin:apikeys_apikey_changelist")
         return format_html('<a href="{}?q={}">{}</a>', keys, key_prefix, name) if key_prefix else name
 
-    @admin.display(description="history")
     def history(self, pet: Pet) -> str:
         url = reverse("admin:pets_pet_history", args=[pet.pk])
         return format_html('<a href="{}" aria-label="History of {}">History</a>', url, pet.name)

@@ -48,27 +48,21 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
     def get_queryset(self, request: HttpRequest) -> QuerySet[TrashedPet]:
         return TrashedPet.unexpired()
 
-    @admin.display(description="tag")
     def tag(self, trashed: TrashedPet) -> str | None:
         return trashed.pet.tag
 
-    @admin.display(description="status")
     def status(self, trashed: TrashedPet) -> str:
         return status_badge(trashed.pet)
 
-    @admin.display(description="created")
     def created(self, trashed: TrashedPet) -> str:
         return moment(trashed.pet.created_at)
 
-    @admin.display(description="created by")
     def created_by(self, trashed: TrashedPet) -> str:
         return created_by_api(trashed.pet)
 
-    @admin.display(description="deleted")
     def deleted(self, trashed: TrashedPet) -> str:
         return moment(trashed.event.at)
 
-    @admin.display(description="deleted by")
     def deleted_by(self, trashed: TrashedPet) -> str:
         return trashed.event.account_name
 

@@ -72,7 +72,6 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
         ]
         return changes.filter(permissions__in=allowed)
 
-    @admin.display(description="change")
     def change(self, change: RecentChange) -> str:
         return isolated(change.message)
 
