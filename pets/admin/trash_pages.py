@@ -39,10 +39,8 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
     search_help_text = "Search by ID or by parts of a name."
     ordering = ("-in_trash_until", "-pk")
     actions = ("put_back_selected",)
-    change_form_template = "admin/pets/trashedpet/page.html"
     rows_name = "deleted pets"
     empty_list = "The trash is empty. A deleted pet stays here for 30 days, and can be put back."
-    sortable_by = ()
     list_per_page = 50
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TrashedPet]:

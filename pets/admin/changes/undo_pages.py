@@ -59,7 +59,6 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
     list_select_related = ("undone_by",)
     ordering = ("-at", "-pk")
     empty_list = "No pet was changed in the last hour. A change can be undone here for an hour."
-    sortable_by = ()
     actions = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RecentChange]:

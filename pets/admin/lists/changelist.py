@@ -74,7 +74,7 @@ class OrderedList(admin.ModelAdmin):
     """A mixin of pages whose list has the order of the admin class and counts a limited number of rows."""
 
     paginator = BoundedPaginator
-    show_full_result_count = False
+    sortable_by = ()
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[OrderedChangeList]:
         return OrderedChangeList
