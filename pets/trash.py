@@ -65,3 +65,5 @@ def write_with_sales(pets: Sequence[Pet], **options: Any) -> None:
     Pet.objects.bulk_create(pets, **options)
     if unknown:
         Pet.objects.filter(Among("pk", [pet.pk for pet in unknown])).update(sold_at=None)
+    for pet in unknown:
+        pet.sold_at = None  # which PostgreSQL has set in these objects, too
