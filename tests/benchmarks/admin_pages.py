@@ -1,34 +1,23 @@
 """`python -m tests.benchmarks.admin_pages` measures the pages of the admin with few and with many pets.
 
-For SQLite and PostgreSQL it prints the CPU of each page and the time that it takes. The time is that of the complete
-request inside the process, without a socket.
+For SQLite and PostgreSQL it prints the CPU of each page and the time that it takes.
 """
 
 import argparse
-import gc
 import math
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
-from datetime import timedelta
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from django.conf import settings
-from django.contrib.auth.models import User
-from django.test import Client
-from django.utils import timezone
-
-from pets.models import Pet
-from petservice.__main__ import COLLECTION_THRESHOLD
-from tests.benchmarks.databases import DATABASES, Database
+from tests.benchmarks.databases import DATABASES, Database, connected
 from tests.benchmarks.filled_databases import Grown, grown_database
 from tests.benchmarks.processes import conditions, cpu_seconds
 from tests.benchmarks.tables import print_header, print_row
-from tests.service import ROOT
+from tests.service import log_in, running_service
 
 # The promises: the CPU with many pets, as a ratio to that with few, and the milliseconds that a page takes.
 MAX_RATIO = 1.2
@@ -99,64 +88,47 @@ PAGES = {
 }
 
 
-class Instance:
-    """A process that runs this module with a database."""
+@contextmanager
+def measured_pages(database: Database) -> Iterator[Callable[[str], tuple[float, CPU]]]:
+    """Run a service, and yield a function that opens a page.
 
-    def __init__(self, database: Database) -> None:
-        command = [sys.executable, "-m", "tests.benchmarks.admin_pages", "--child"]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        self._process = subprocess.Popen(command, cwd=ROOT, env=database.environment(), **pipes)
-        self._server = database.server
-
-    def measure(self, page: str) -> tuple[float, CPU]:
-        """Return the milliseconds that one request for a page takes, or NaN if it fails, and those of the CPU."""
-        before = self._cpu()
-        print(page, file=self._process.stdin, flush=True)
-        elapsed = float(self._process.stdout.readline())
-        after = self._cpu()
-        return elapsed, (1000 * (after[0] - before[0]), 1000 * (after[1] - before[1]))
-
-    def _cpu(self) -> CPU:
-        return cpu_seconds(self._process.pid), cpu_seconds(self._server)
-
-    def __enter__(self) -> "Instance":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._process.communicate()
-
-
-def measure_pages() -> None:
-    """Print the time of each page that standard input names."""
-    settings.ALLOWED_HOSTS = ["testserver"]
-    gc.collect()  # this and the following lines as the service does
-    gc.freeze()
-    gc.set_threshold(COLLECTION_THRESHOLD)
-    client = Client(raise_request_exception=False)
-    client.force_login(User.objects.get(username="staff"))
-    today = timezone.now().date()
+    It returns the milliseconds that the page takes, or NaN if it fails, and those of the CPU.
+    """
+    with connected(database) as connection:
+        [(pet,)] = connection.execute("SELECT CAST(id AS text) FROM pets_pet LIMIT 1").fetchall()
+    today = datetime.now(UTC).date()
     values = {
         "today": today,
         "month_ago": today - timedelta(days=30),
         "week_ago": today - timedelta(days=7),
-        "pet": Pet.objects.first().pk,
+        "pet": pet,
     }
-    for line in sys.stdin:
-        path = PAGES[line.rstrip("\n")].format(**values)
-        start = time.perf_counter()
-        response = client.get(path)
-        elapsed = time.perf_counter() - start
-        # With very many pets, a statement may reach its time limit.
-        print(elapsed * 1000 if response.status_code == 200 else math.nan, flush=True)
+    with (
+        running_service(database.folder, DATABASE_URL=database.url, WEB_CONCURRENCY="1") as service,
+        service.client() as client,
+    ):
+        log_in(client, "staff", "a long one")
+
+        def cpu() -> CPU:
+            return 1000 * cpu_seconds(service.process.pid), 1000 * cpu_seconds(database.server)
+
+        def measure(page: str) -> tuple[float, CPU]:
+            before, began = cpu(), time.perf_counter()
+            response = client.get(PAGES[page].format(**values))
+            elapsed, after = 1000 * (time.perf_counter() - began), cpu()
+            # With very many pets, a statement may reach its time limit.
+            is_shown = response.status_code == 200
+            return elapsed if is_shown else math.nan, (after[0] - before[0], after[1] - before[1])
+
+        yield measure
 
 
 def print_pages(few: Grown, many: Grown, rounds: int) -> None:
     """Print the mean CPU and the least time of each page of the admin, of interleaved rounds."""
     print_header("page", "CPU few, ms", "CPU many, ms", "ratio", "elapsed few, ms", "elapsed many, ms")
-    with ExitStack() as stack:
-        both = [stack.enter_context(Instance(grown.database)) for grown in (few, many)]
+    with measured_pages(few.database) as of_few, measured_pages(many.database) as of_many:
         for page in PAGES:
-            runs = [[instance.measure(page) for instance in both] for _ in range(rounds + 1)]
+            runs = [(of_few(page), of_many(page)) for _ in range(rounds + 1)]
             del runs[0]  # the first round fills caches
             few_ms, many_ms = (min(elapsed for elapsed, _ in one) for one in zip(*runs, strict=True))
             cpu = [[used for _, used in one] for one in zip(*runs, strict=True)]
@@ -180,12 +152,8 @@ def main() -> None:
     parser.add_argument("--few", type=int, default=10_000)
     parser.add_argument("--many", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.child:
-        measure_pages()
-        return
-    print(conditions("Django"))
+    print(conditions("Django", "gunicorn"))
     for name in DATABASES:
         with (
             tempfile.TemporaryDirectory(prefix="petservice-benchmark-") as path,

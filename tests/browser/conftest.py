@@ -141,16 +141,13 @@ def page(browser: Browser, site: Service) -> Iterator[Page]:
 def watched(context: BrowserContext, site: Service) -> list[str]:
     """Return a list to which requests to other hosts, errors and violations of the policy are added."""
     wrong: list[str] = []
-    context.on("request", lambda request: None if _is_own(request.url, site) else wrong.append(request.url))
+    own = (site.url, "data:", "blob:")
+    context.on("request", lambda request: None if request.url.startswith(own) else wrong.append(request.url))
     context.on("console", lambda message: wrong.append(message.text) if message.type in COMPLAINTS else None)
     context.on("weberror", lambda error: wrong.append(str(error.error)))
     context.expose_function("reportRefusal", lambda refusal: wrong.append(refusal))
     context.add_init_script(REPORT_REFUSALS)
     return wrong
-
-
-def _is_own(url: str, site: Service) -> bool:
-    return url.startswith((site.url, "data:", "blob:"))
 
 
 @pytest.fixture

@@ -112,10 +112,6 @@ def caption(name: str, settings: str, results: tables.Results, options: argparse
     )
 
 
-def _output(*command: str) -> str:
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
-
-
 def arguments() -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -151,7 +147,8 @@ def compare(name: str, servers: Sequence[Server], options: argparse.Namespace) -
 def main() -> None:
     options = arguments()
     options.scenarios = [scenario for scenario in PATHS if scenario in options.scenarios]
-    options.revision = _output("git", "-C", str(ROOT), "describe", "--always", "--dirty")
+    describe = ["git", "-C", ROOT, "describe", "--always", "--dirty"]
+    options.revision = subprocess.check_output(describe, text=True).strip()
     with ExitStack() as stack:
         ours = [service(), *(stack.enter_context(earlier_service(revision)) for revision in options.before)]
         if options.metrics:

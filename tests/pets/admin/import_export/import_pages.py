@@ -27,11 +27,8 @@ def upload(client: Client, content: str | bytes, name: str = "pets.csv", **field
 
 
 def confirm(client: Client, page: Any) -> Any:
-    return sent(client, CONFIRM, hidden_fields(page))
-
-
-def hidden_fields(page: Any) -> dict[str, str]:
-    return {"upload": re.findall(r'name="upload" value="([0-9a-f-]{36})"', page.content.decode())[0]}
+    kept = re.findall(r'name="upload" value="([0-9a-f-]{36})"', page.content.decode())[0]
+    return sent(client, CONFIRM, {"upload": kept})
 
 
 def cells(page: Any) -> list[list[str]]:
