@@ -10,6 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from django.conf import settings
+
 from petservice import __version__
 
 if TYPE_CHECKING:
@@ -49,16 +51,12 @@ def reserve_space() -> None:
 class Exporter:
     """A server of the metrics on its own address, with prometheus_client's HTTP server and collector."""
 
-    def __init__(
-        self, host: str, port: int, *, certificate_days: Callable[[], float] | None, last_backup: Path
-    ) -> None:
+    def __init__(self, host: str, port: int, certificate_days: Callable[[], float] | None) -> None:
         """Start to serve. Raises OSError if the address cannot be bound.
 
         `certificate_days` returns for how many more days the TLS certificate is valid, if the service has one.
-        `last_backup` is a file that each backup touches.
         """
         self._certificate_days = certificate_days
-        self._last_backup = last_backup
         # In memory if possible, so that no request waits for a disk.
         memory = Path("/dev/shm")  # noqa: S108  # the name of the folder in it cannot be guessed
         parent = memory if os.access(memory, os.W_OK) else Path(tempfile.gettempdir())
@@ -110,6 +108,6 @@ class Exporter:
         if self._certificate_days is not None:
             help_text = "Days until the TLS certificate expires."
             yield GaugeMetricFamily("petservice_certificate_days_left", help_text, self._certificate_days())
-        if self._last_backup.exists():
-            age = time.time() - self._last_backup.stat().st_mtime
+        if settings.LAST_BACKUP.exists():
+            age = time.time() - settings.LAST_BACKUP.stat().st_mtime
             yield GaugeMetricFamily("petservice_backup_age_seconds", "Age of the last backup_database.", age)

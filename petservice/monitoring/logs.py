@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
-from petservice.monitoring.redaction import KeylessFormatter, echo, without_keys
+from petservice.monitoring.redaction import echo, without_keys
 
 # The id of the current request, which every line that is logged during the request contains.
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
@@ -15,14 +15,6 @@ trace_id: ContextVar[str | None] = ContextVar("trace_id", default=None)
 
 # A line for people.
 LINE_FORMAT = "%(asctime)s %(levelname)s %(name)s %(process)d [%(request_id)s] %(message)s"
-
-
-class RequestIDFilter(logging.Filter):
-    """A filter that adds `request_id` to every record, a dash where there is no request."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        record.request_id = request_id.get()
-        return True
 
 
 class RefusalFilter(logging.Filter):
@@ -36,6 +28,14 @@ class RefusalFilter(logging.Filter):
             record.levelno, record.levelname, record.exc_info = logging.WARNING, "WARNING", None
             record.msg, record.args = "A request was refused: %s", (echo(record.getMessage()),)
         return True
+
+
+class LineFormatter(logging.Formatter):
+    """A formatter that writes each record as a line with the request id, and its traceback, without API keys."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        record.request_id = request_id.get()
+        return without_keys(super().format(record))
 
 
 class JSONFormatter(logging.Formatter):
@@ -68,16 +68,16 @@ def logging_settings(log_format: str) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "filters": {"request_id": {"()": RequestIDFilter}, "refusals": {"()": RefusalFilter}},
+        "filters": {"refusals": {"()": RefusalFilter}},
         "formatters": {
-            "line": {"()": KeylessFormatter, "fmt": LINE_FORMAT},
+            "line": {"()": LineFormatter, "fmt": LINE_FORMAT},
             "json": {"()": JSONFormatter},
         },
         "handlers": {
             "console": {
                 "class": "logging.StreamHandler",
                 "formatter": log_format,
-                "filters": ["request_id", "refusals"],
+                "filters": ["refusals"],
             }
         },
         "root": {"handlers": ["console"], "level": "INFO"},

@@ -1,6 +1,5 @@
 """The removal of secrets from messages and logs: API keys in the wrong place, and links that set a password."""
 
-import logging
 import re
 
 # Maximum number of characters of a client's input that a message repeats.
@@ -20,10 +19,3 @@ def echo(text: str) -> str:
     """Return a client's input for a message to that client: in quotes, shortened, without keys."""
     shown = repr(without_keys(text[:_ECHO]))
     return f"{shown} and more" if len(text) > _ECHO else shown
-
-
-class KeylessFormatter(logging.Formatter):
-    """A formatter that writes log lines and tracebacks without API keys."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return without_keys(super().format(record))

@@ -88,8 +88,7 @@ def _serve_metrics(server: Any, host: str, port: int) -> None:
     global _exporter
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
-        days = server.app.days_left if server.app.tls else None
-        _exporter = Exporter(host, port, certificate_days=days, last_backup=settings.LAST_BACKUP)
+        _exporter = Exporter(host, port, server.app.days_left if server.app.tls else None)
     except OSError as error:
         server.log.error(
             "Metrics cannot be served at METRICS_BIND=%s (%s): name an address of this machine with a port that is "

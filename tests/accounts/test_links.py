@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from petservice.accounts.models import PasswordLink
-from petservice.monitoring.redaction import KeylessFormatter
+from petservice.monitoring.logs import LineFormatter
 from tests.accounts.pages import (
     ADD,
     LIST,
@@ -238,7 +238,7 @@ def test_the_token_is_only_in_the_page_that_shows_it(
     assert '"accounts.passwordlink"' in stored
     for text in (stored, *(page.content.decode() + str(page.headers) for page in pages)):
         assert token not in text
-    formatted = [KeylessFormatter().format(record) for record in caplog.records]
+    formatted = [LineFormatter().format(record) for record in caplog.records]
     assert token in caplog.text, "Django does not log the paths of failed requests any more"
     assert token not in str(formatted)
     assert pages[-1]["Referrer-Policy"] == "no-referrer"

@@ -16,7 +16,6 @@ from django.db.models import F
 from django.http import HttpResponse
 from django.utils import timezone
 
-from petservice.monitoring.logs import RequestIDFilter
 from tests.backoffice.login import ELSEWHERE, HERE, INDEX, LIMIT, LOGIN, PASSWORD, assert_staff_page, fail, log_in
 from tests.concurrent_write import only_on_postgresql, write_before
 from tests.databases import migrated_database_url
@@ -196,7 +195,6 @@ def stored() -> str:
 
 
 def test_only_the_user_name_of_a_login_is_stored_and_nothing_of_it_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.handler.addFilter(RequestIDFilter())
     with caplog.at_level("INFO", logger="petservice"):
         for _ in range(LIMIT + 1):
             log_in("Tr0ub4dor&3", passwd="s3cret too", csrfmiddlewaretoken="t0ken" * 8, next="/admin/?q=k3y")

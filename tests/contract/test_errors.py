@@ -13,7 +13,7 @@ from django.test.client import ClientHandler
 from rest_framework.exceptions import MethodNotAllowed
 
 from pets.views import PetViewSet
-from petservice.monitoring.logs import RequestIDFilter
+from petservice.monitoring.logs import LineFormatter
 from petservice.settings import MIDDLEWARE
 from tests.contract.rows.row import WRITE
 from tests.contract.test_table import assert_api_response, assert_failure
@@ -86,7 +86,7 @@ def test_crash_in_a_view_or_a_middleware_is_reported_only_in_the_log(
     else:
         crashing = f"{__name__}.CrashingMiddleware"
         settings.MIDDLEWARE = [*MIDDLEWARE[:position], crashing, *MIDDLEWARE[position:]]
-    caplog.handler.addFilter(RequestIDFilter())
+    monkeypatch.setattr(caplog.handler, "formatter", LineFormatter())
 
     reply = client_transport.send("GET", "/v1/pets", WRITE)
 
