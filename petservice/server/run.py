@@ -155,8 +155,9 @@ def _try_addresses(config: Any) -> None:
 
 def _listen_for_a_moment(address: Any) -> None:
     if not isinstance(address, str):
-        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-        socket.create_server(address[:2], family=family).close()
+        is_ipv6 = ":" in address[0]
+        family = socket.AF_INET6 if is_ipv6 else socket.AF_INET
+        socket.create_server(address[:2], family=family, dualstack_ipv6=is_ipv6).close()  # as gunicorn listens
         return
     with socket.socket(socket.AF_UNIX) as client:
         if client.connect_ex(address) == 0:  # gunicorn would take the address away from the program that has it

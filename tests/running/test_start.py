@@ -137,6 +137,12 @@ def test_address_that_a_service_cannot_have_is_refused_in_one_sentence(
         WebServer(address)
 
 
+def test_port_of_another_program_is_refused_for_both_versions_of_ip(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "setrlimit", lambda *arguments: None)  # of this process
+    with socket.create_server(("127.0.0.1", 0)) as other, pytest.raises(CommandError, match="Address already in use"):
+        WebServer(f"[::]:{other.getsockname()[1]}")
+
+
 def test_unusable_pair_of_tls_files_is_refused_in_one_sentence(tmp_path: Path) -> None:
     certificate, key = make_certificate(tmp_path)
     _, another_key = make_certificate(tmp_path / "other")
