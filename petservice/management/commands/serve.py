@@ -118,6 +118,6 @@ def _url_for_curl(address: Any) -> str:
     if isinstance(address, str):
         return f"--unix-socket {address} {scheme}://localhost"
     host, port, *_ = address
-    if host in ("0.0.0.0", "::"):  # noqa: S104  # compared with, not bound to
+    if host in ("", "0.0.0.0", "::"):  # noqa: S104  # compared with, not bound to
         host = "127.0.0.1"
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
