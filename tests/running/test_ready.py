@@ -1,7 +1,9 @@
 """/ready reports whether the database is available and has all migrations."""
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -61,25 +63,39 @@ def test_a_change_of_readiness_is_logged_once_with_its_reason(
     ]
 
 
-def test_requests_during_a_check_of_the_database_wait_for_its_result(
-    rf: RequestFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def results_during_a_check(function: Callable[[], Any], missing: int, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return the results of four calls of a function that begin before the check of the database has ended."""
     checks, is_over = [], threading.Event()
 
     def check() -> int:
         checks.append(threading.current_thread())
         is_over.wait(30)
-        return 0
+        return missing
 
     monkeypatch.setattr(readiness, "missing_migrations", check)
     monkeypatch.setattr(readiness, "_INTERVAL", float("inf"))
     with ThreadPoolExecutor(4) as pool:
-        responses = [pool.submit(ready, rf.get("/ready")) for _ in range(4)]
+        results = [pool.submit(function) for _ in range(4)]
         wait_until(lambda: checks)
         is_over.set()
-
-    assert [response.result().status_code for response in responses] == [200] * 4
     assert len(checks) == 1
+    return [result.result() for result in results]
+
+
+def test_requests_during_a_check_of_the_database_wait_for_its_result(
+    rf: RequestFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    responses = results_during_a_check(lambda: ready(rf.get("/ready")), 0, monkeypatch)
+
+    assert [response.status_code for response in responses] == [200] * 4
+
+
+def test_no_request_uses_a_database_without_migrations_while_the_first_check_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(readiness.readiness, "may_lack_migrations", True)
+
+    assert results_during_a_check(readiness.readiness.lacks_migrations, 1, monkeypatch) == [True] * 4
 
 
 def test_health_does_not_use_the_database(client: Client) -> None:
