@@ -19,8 +19,8 @@ from petservice.fastpath.statements import Insert, Rows, Statements, names
 from petservice.fastpath.usual import UsualRequest
 from petservice.monitoring.counters import count
 
-# Number of connections, and of those that inserts may use, so that no read waits for an insert.
-_CONNECTIONS, _INSERTING = 6, 3
+# Number of connections for reads, and of those for inserts, so that none waits for a statement of the other kind.
+_CONNECTIONS = 3
 # Seconds that a request waits for a connection, and that a statement may run.
 _TIMEOUT = 5.0
 # Time limits that PostgreSQL itself enforces; the statements are small.
@@ -73,10 +73,8 @@ class PostgreSQL:
             pet=f"{self._pet.into} SELECT {', '.join(pet_values[field.attname] for field in self._pet.fields)}",
             id=pet["id"],
         )
-        self._creations = SharedWrites(self._write, at_once=_INSERTING)
-        self._unused = asyncio.Semaphore(_CONNECTIONS)
-        # A connection is opened when all that are open are in use.
-        self._idle: list[_Cursor] = []
+        self._creations = SharedWrites(self._write, at_once=_CONNECTIONS)
+        self._reading, self._writing = Connections(), Connections()
 
     async def find(self, key: str, request: UsualRequest) -> tuple[int, Rows | None] | None:
         """Return the id of an API key and what a request finds, or None for the rows if the key is not usable.
@@ -84,7 +82,7 @@ class PostgreSQL:
         Returns None if the key is unknown.
         """
         sql, values = self._statements.reading(request)
-        rows = await self._rows(sql, (*self._statements.key_values(key), *values), is_read=True)
+        rows = await self._reading.rows(sql, (*self._statements.key_values(key), *values), is_read=True)
         if not rows:
             return None
         key_id, is_usable, *first = rows[0]
@@ -104,11 +102,22 @@ class PostgreSQL:
     async def _write(self, sent: list[dict[str, Any]]) -> list[tuple[int, bool] | None]:
         """Create pets by one statement, and return for each what `create` returns."""
         values = (orjson.dumps(sent).decode(), *self._statements.now_and_here())
-        rows = await self._rows(self._create, values)
+        rows = await self._writing.rows(self._create, values)
         found = {pet_id: (key_id, is_new) for pet_id, key_id, is_new in rows if key_id is not None}
         return [found.get(one["id"]) for one in sent]
 
-    async def _rows(self, sql: str, values: Sequence[Any], *, is_read: bool = False) -> Rows:
+    def close(self) -> None:
+        """Do nothing: the connections end with the process."""
+
+
+class Connections:
+    """Some connections, of which one more is opened when all that are open are in use."""
+
+    def __init__(self) -> None:
+        self._unused = asyncio.Semaphore(_CONNECTIONS)
+        self.idle: list[_Cursor] = []
+
+    async def rows(self, sql: str, values: Sequence[Any], *, is_read: bool = False) -> Rows:
         """Run a statement, and return its rows. A read is repeated once if its connection has died.
 
         Raises psycopg's errors, and TimeoutError if no connection can be used in time.
@@ -118,7 +127,7 @@ class PostgreSQL:
                 await self._unused.acquire()
         else:
             await self._unused.acquire()
-        cursor = self._idle.pop() if self._idle else None
+        cursor = self.idle.pop() if self.idle else None
         try:
             if cursor is not None and _has_ended(cursor.connection):
                 await cursor.connection.close()
@@ -134,11 +143,8 @@ class PostgreSQL:
             return await _run(cursor, sql, values)
         finally:
             if cursor is not None and not cursor.connection.closed:
-                self._idle.append(cursor)
+                self.idle.append(cursor)
             self._unused.release()
-
-    def close(self) -> None:
-        """Do nothing: the connections end with the process."""
 
 
 async def _run(cursor: _Cursor, sql: str, values: Sequence[Any]) -> Rows:

@@ -1,13 +1,11 @@
 """Writes of several requests in one transaction, because each commit waits for the disk."""
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
-
-# Maximum number of rows in one transaction, so that other writers do not wait long.
-_MAX_ROWS = 100
 
 # A function that writes some rows together, and returns what the request of each gets.
 Write = Callable[[list[Any]], Awaitable[Sequence[Any]]]
@@ -16,10 +14,10 @@ Write = Callable[[list[Any]], Awaitable[Sequence[Any]]]
 class SharedWrites:
     """A queue of rows, of which those that wait at the same time are written together."""
 
-    def __init__(self, write: Write, *, at_once: int, gathering_interval: float = 0.0) -> None:
-        """Call `write` so often at once, each time with rows that have waited for others so many seconds."""
+    def __init__(self, write: Write, *, at_once: int, most: int = sys.maxsize, gathering_interval: float = 0.0) -> None:
+        """Call `write` so often at once, each time with at most so many rows, which have waited for others so long."""
         self._write = write
-        self._at_once, self._gathering_interval = at_once, gathering_interval
+        self._at_once, self._most, self._gathering_interval = at_once, most, gathering_interval
         connection: Any = connections[DEFAULT_DB_ALIAS]
         self._integrity_error: type[Exception] = connection.Database.IntegrityError
         self._waiting: list[tuple[Any, asyncio.Future[Any]]] = []
@@ -39,7 +37,7 @@ class SharedWrites:
         while self._waiting:
             if self._gathering_interval:
                 await asyncio.sleep(self._gathering_interval)
-            together, self._waiting = self._waiting[:_MAX_ROWS], self._waiting[_MAX_ROWS:]
+            together, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
             outcomes = await self._outcomes([row for row, _ in together])
             for (_, future), outcome in zip(together, outcomes, strict=True):
                 if future.done():  # its client has left

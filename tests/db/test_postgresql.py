@@ -101,8 +101,8 @@ def limits() -> list[str]:
 async def limits_on_the_fast_path() -> list[str]:
     """Return the timeouts of a new database connection of the fast path."""
     database = PostgreSQL()
-    found = [(await database._rows(f"SHOW {name}", ()))[0][0] for name in LIMITS]
-    await database._idle[0].connection.close()
+    found = [(await database._reading.rows(f"SHOW {name}", ()))[0][0] for name in LIMITS]
+    await database._reading.idle[0].connection.close()
     return found
 
 
@@ -143,10 +143,10 @@ def test_statements_of_the_fast_path_are_planned_once_and_use_an_index_even_of_a
             assert await database.find(key, usual_request(path))
         listed = "SELECT name, cardinality(parameter_types), custom_plans FROM pg_prepared_statements"
         # Without those of the driver and of this query.
-        prepared = await database._rows(f"{listed} WHERE statement LIKE 'WITH%%'", ())
+        prepared = await database._reading.rows(f"{listed} WHERE statement LIKE 'WITH%%'", ())
         assert {custom_plans for _, _, custom_plans in prepared} == {0}
         found = [await _plan(database, name, parameters) for name, parameters, _ in prepared]
-        await database._idle[0].connection.close()
+        await database._reading.idle[0].connection.close()
         return found
 
     found = asyncio.run(plans())
@@ -172,7 +172,7 @@ def test_connections_that_are_open_serve_requests_while_the_server_refuses_furth
         errors = [one for one in await asyncio.gather(*together, return_exceptions=True) if isinstance(one, Exception)]
         for _ in range(10):
             assert await database.find(key, request)
-        for cursor in database._idle:
+        for cursor in database._reading.idle:
             await cursor.connection.close()
         return errors
 
@@ -210,7 +210,7 @@ def usual_request(target: str) -> UsualRequest:
 
 async def _plan(database: PostgreSQL, statement: str, parameters: int) -> str:
     values = f"({', '.join(['NULL'] * parameters)})" if parameters else ""
-    return "\n".join(line for (line,) in await database._rows(f"EXPLAIN EXECUTE {statement}{values}", ()))
+    return "\n".join(line for (line,) in await database._reading.rows(f"EXPLAIN EXECUTE {statement}{values}", ()))
 
 
 def test_import_does_not_wait_for_a_concurrent_index_build(migrated_url: str, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def create_together(*creations: tuple[str, str, str | None]) -> list[Any]:
         outcomes: list[Any] = await asyncio.gather(*waiting, return_exceptions=True)
         database.close()
         if isinstance(database, PostgreSQL):
-            for cursor in database._idle:
+            for cursor in database._writing.idle:
                 await cursor.connection.close()
         return outcomes
 
