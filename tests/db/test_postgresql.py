@@ -72,14 +72,16 @@ def test_worker_opens_at_most_fourteen_lasting_connections_and_one_short_one(
         clients = [stack.enter_context(Client(one_worker)) for _ in requests]
         for client, request in zip(clients, requests, strict=True):
             client.send(request)
-        wait_until(lambda: opened() >= CONNECTIONS)
+        wait_until(lambda: opened() >= CONNECTIONS - 1)  # the check of the first request counts for a second
         with ThreadPoolExecutor(len(clients)) as pool:
             responses = [pool.submit(client.response) for client in clients]
             seen = set()
             wait_until(lambda: seen.add(opened()) or all(response.done() for response in responses))
 
         assert max(seen) <= CONNECTIONS + 1, "only the use of keys is written by a further connection"
-        assert {response.result().status for response in responses} <= {500, 503}
+        statuses = [response.result().status for response in responses]
+        assert set(statuses[:-2]) == {500}
+        assert set(statuses[-2:]) <= {200, 503}
         database.rollback()
         for client, request in zip(clients, requests, strict=True):
             client.send(request)
