@@ -179,7 +179,8 @@ def test_connections_that_are_open_serve_requests_while_the_server_refuses_furth
         return errors
 
     with connection.cursor() as cursor:
-        cursor.execute(f"CREATE ROLE {role} LOGIN CONNECTION LIMIT 2 IN ROLE pg_read_all_data")
+        password = connection.settings_dict["PASSWORD"] or None  # of the server's other role; some servers need none
+        cursor.execute(f"CREATE ROLE {role} LOGIN CONNECTION LIMIT 2 PASSWORD %s IN ROLE pg_read_all_data", [password])
         try:
             with monkeypatch.context() as limited:
                 limited.setitem(connection.settings_dict, "USER", role)
