@@ -27,13 +27,14 @@ from pets.undo import add_event_of_change, change_of
 from petservice.admin_pages.created_once import FormOnce
 from petservice.admin_pages.merging_form import MergingForm
 from petservice.configuration.time_zone import moment
-from petservice.journal.models import Event
+from petservice.db.lookups import Among
+from petservice.journal.models import Event, Item
 from petservice.journal.sentences import changed, quoted
 
 # Maximum number of pets that one form adds: more are the work of an import.
 _MAX_ADDED = 100
-# The key of a session under which it has the first pets of the last forms, by the tokens of the forms.
-_ADDED = "added_pets"
+# The key of a session under which it has the events of the last additions, by the tokens of their forms.
+_ADDED = "additions"
 _MAX_REMEMBERED = 20
 _LINE_BREAK = re.compile("\r\n|\r|\n")
 
@@ -110,14 +111,14 @@ def add_all(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: NewPetForm)
     text = f"{count_of_pets(len(pets))} added." if len(pets) > 1 else f"“{pet}” added."
     event = add_event_of_change(request, Event.Kind.ADDED, text, changes, "pets.add_pet")
     messages.success(request, with_undo(pages, request, text, event))
-    added = request.session.get(_ADDED, {}) | {str(form.cleaned_data["form_token"]): pet.pk}
+    added = request.session.get(_ADDED, {}) | {str(form.cleaned_data["form_token"]): event.pk}
     request.session[_ADDED] = dict([*added.items()][-_MAX_REMEMBERED:])
     request.session.save()  # in the transaction, so that a second request with the form finds it
     request.session.modified = False  # otherwise the middleware writes it again
 
 
 def added_by_form(request: HttpRequest, form_token: UUID) -> Pet | None:
-    """Return the first pet that a form of this session has added, if it still exists.
+    """Return the first pet of those that a form of this session has added and that still exist, if there is any.
 
     The session stays locked until the current transaction ends, so that a double click waits for the first request.
     """
@@ -127,7 +128,8 @@ def added_by_form(request: HttpRequest, form_token: UUID) -> Pet | None:
     if session is None:
         raise SessionInterrupted("The session ended during the request.")
     added = request.session[_ADDED] = session.get_decoded().get(_ADDED, {})
-    return Pet.objects.filter(pk=added.get(str(form_token))).first()
+    ids = Item.objects.filter(event=added.get(str(form_token), 0)).values_list("record_id", flat=True)
+    return Pet.objects.filter(Among("pk", [*ids])).order_by("pk").first()
 
 
 def deleted_meanwhile(request: HttpRequest, pet_id: str) -> HttpResponse | None:

@@ -78,9 +78,12 @@ def test_a_form_that_is_sent_again_adds_nothing_and_leads_to_its_pet(
     rex, _ = Pet.objects.order_by("pk")
     assert messages(again) == ["This form was sent already, and has added “Rex”."]
     assert again.redirect_chain == [(page_of(rex), 302)]
+    rex.delete()
+    again = sent(staff, ADD, fields)
+    assert messages(again) == ["This form was sent already, and has added “Tom”."]
     for number in range(3):
         sent(staff, ADD, read(staff, ADD, "pet_form") | {"name": f"Pet {number}"})
-    assert Pet.objects.count() == 5
+    assert Pet.objects.count() == 4
 
 
 def test_a_form_for_another_pet_has_the_tag_and_the_status_of_the_last_one(staff: Client) -> None:
