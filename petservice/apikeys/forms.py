@@ -4,7 +4,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
-from django.template.defaultfilters import pluralize
 from django.utils import timezone
 from django.utils.text import format_lazy
 
@@ -64,6 +63,14 @@ class KeyForm(MergingForm):
         return None
 
 
+def _in_words(lifetime: timedelta) -> str:
+    """Return a lifetime in the largest unit of which it has more than one."""
+    for unit in ("days", "hours", "minutes"):
+        if (number := round(lifetime / timedelta(**{unit: 1}))) > 1:
+            return f"{number} {unit}"
+    return "1 minute"
+
+
 class ExpiryChoice(forms.Form):
     """A part of the form of a new key or a replacement: a usual lifetime, or a day in its place."""
 
@@ -77,10 +84,8 @@ class ExpiryChoice(forms.Form):
         self._lifetimes = LIFETIMES if old_lifetime is None else {"same": old_lifetime} | LIFETIMES
         choices = []
         for value, lifetime in self._lifetimes.items():
-            days, hours = round(lifetime / timedelta(days=1)), round(lifetime / timedelta(hours=1))
-            length = f"{days} days" if days > 1 else f"{hours} hour{pluralize(hours)}"
             like = ", like the old key" if value == "same" else ""
-            choices.append((value, f"After {length}{like} (on {day_of(self.now + lifetime)})"))
+            choices.append((value, f"After {_in_words(lifetime)}{like} (on {day_of(self.now + lifetime)})"))
         field: Any = self.fields["lifetime"]
         field.choices = [*choices, (NEVER, "Never")]
 

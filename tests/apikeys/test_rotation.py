@@ -94,6 +94,19 @@ def test_staff_choose_when_a_replacement_expires(
     assert f"It replaces {record}, which works until" in page
 
 
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(30, "1 minute"), (20 * 60, "20 minutes"), (30 * 60, "30 minutes"), (12 * 3600, "12 hours"), (86400, "24 hours")],
+)
+def test_a_replacement_may_live_as_long_as_a_key_of_minutes_did(admin_client: Client, seconds: int, words: str) -> None:
+    now = timezone.now()
+    record, _ = APIKey.objects.create_key(name="Acme", created_at=now - timedelta(seconds=seconds), expires_at=now)
+
+    page = admin_client.get(page_of(record, "rotate")).content.decode()
+
+    assert f'<option value="same" selected>After {words}, like the old key' in page
+
+
 @pytest.mark.parametrize("fields", [{"revoked_at": PAST}, {"expires_at": PAST}], ids=["revoked", "expired"])
 def test_a_key_that_does_not_work_gets_a_replacement_with_its_settings(
     admin_client: Client, fields: dict[str, datetime]
