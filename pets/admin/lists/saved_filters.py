@@ -8,6 +8,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 
@@ -66,11 +67,12 @@ def save_filter_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
 
 
 def remove_filter_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
-    """Remove a saved filter of the user."""
+    """Remove a saved filter of the user. Administrators remove those that others share, who may have left."""
     if request.method != "POST":  # the login page redirects here without the form
         return _back("")
-    own = SavedFilter.objects.filter(owner_id=request.user.pk)
-    saved = next((one for one in own if str(one.pk) == request.POST.get("filter")), None)
+    own = Q(owner_id=request.user.pk)
+    removable = SavedFilter.objects.filter(own | Q(is_shared=True) if request.user.is_superuser else own)
+    saved = next((one for one in removable if str(one.pk) == request.POST.get("filter")), None)
     if saved is None:
         messages.info(request, "This filter is removed already.")
     else:

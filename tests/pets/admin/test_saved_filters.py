@@ -4,6 +4,7 @@ import re
 from html import unescape
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 
 from pets.models import SavedFilter
@@ -112,6 +113,21 @@ def test_filters_belong_to_one_account_and_a_shared_one_is_a_link_for_everybody(
     assert save(other, "Pigs", "tag=cat") == ["The filter “Pigs” is saved. It is a link above the list."]
     assert save(staff, "Pigs", "tag=pig") == ["The filter “Pigs” is saved. It is a link above the list."]
     assert "?tag=pig" not in text_of(other.get(LIST))
+
+
+def test_administrators_remove_shared_filters_of_people_who_have_left(staff: Client) -> None:
+    clerk = staff_client(groups.PETS_AND_INVENTORY)
+    for name, fields in (("Pigs", {"is_shared": "1"}), ("Mine", {})):
+        clerk.post(SAVE, {"name": name, "query": "tag=pig", **fields})
+    User.objects.filter(username="someone").update(is_active=False)
+    mine, pigs = SavedFilter.objects.order_by("name")
+
+    assert "Remove the saved filter Pigs" in text_of(staff.get(LIST))
+    assert messages(staff.post(REMOVE, {"filter": mine.pk}, follow=True)) == ["This filter is removed already."]
+    removed = staff.post(REMOVE, {"filter": pigs.pk}, follow=True)
+
+    assert messages(removed) == ["The filter “Pigs” is removed. No pet was changed."]
+    assert SavedFilter.objects.get() == mine
 
 
 def test_a_narrowed_list_has_its_link_to_copy(staff: Client) -> None:
