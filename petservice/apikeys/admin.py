@@ -88,8 +88,9 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
         use = Case(*(When(APIKey.in_use(one, now), then=Value(one)) for one in APIKey.Use))
         api_keys: QuerySet[APIKey] = super().get_queryset(request)
         if request.method == "POST" and connection.in_atomic_block:
-            # A form saves all fields, so nobody may revoke or replace the key until the transaction ends.
-            api_keys = api_keys.select_for_update()
+            # A form saves all fields, so nobody may revoke or replace the key until the transaction ends. Clients may
+            # use it, who refer to it with an Idempotency-Key.
+            api_keys = api_keys.select_for_update(no_key=True)
         return api_keys.annotate(state=state, use=use)
 
     def get_search_results(self, request: HttpRequest, queryset: QuerySet[APIKey], search_term: str) -> Any:

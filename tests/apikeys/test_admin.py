@@ -16,7 +16,7 @@ from petservice.journal.models import Event
 from tests.apikeys.forms import ADD, FORM, LIST, ROTATE, page_of, shown_key, status_with
 from tests.backoffice.pages import messages, read, send, text_of
 from tests.backoffice.staff import logged_in
-from tests.concurrent_write import only_on_postgresql, write_before
+from tests.concurrent_write import only_on_postgresql, without_waiting, write_before
 
 # PostgreSQL ends a transaction after an error, which SQLite does not.
 pytestmark = pytest.mark.once(on="postgresql")
@@ -235,3 +235,18 @@ def test_a_key_that_is_revoked_or_replaced_while_it_is_changed_stays_so(admin_cl
     revoked, replaced = (APIKey.objects.get(pk=key.pk) for key in keys)
     assert revoked.is_revoked
     assert replaced.replaced_by
+
+
+@only_on_postgresql
+def test_a_client_adds_a_pet_once_while_its_key_is_changed(admin_client: Client) -> None:
+    key, plain = APIKey.objects.create_key(name="Acme")
+
+    def add_pet() -> None:
+        headers = {"X-API-Key": plain, "Idempotency-Key": "one"}
+        added = Client().post("/v1/pets", {"name": "Rex"}, "application/json", headers=headers)
+        assert added.status_code == 201
+
+    with write_before('UPDATE "apikeys_apikey"', lambda: without_waiting(add_pet)):
+        admin_client.post(page_of(key), FORM | {"name": "Acme Ltd"})
+
+    assert APIKey.objects.get().name == "Acme Ltd"
