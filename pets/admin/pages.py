@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import PermissionDenied
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import CharField
 from django.forms import Script
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
@@ -156,10 +156,6 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
         return format_html('<a href="{}" aria-label="History of {}">History</a>', url, pet.name)
 
     # Additions and changes.
-
-    @transaction.atomic  # in which a form that is sent again waits for the first one
-    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        return super().add_view(request, form_url, extra_context)
 
     def created_by_form(self, request: HttpRequest, form_token: UUID) -> Pet | None:
         return added_by_form(request, form_token)

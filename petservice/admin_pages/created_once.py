@@ -37,20 +37,23 @@ class CreatedOnce(admin.ModelAdmin):
 
     def create_once(self, request: HttpRequest, create: Callable[[], HttpResponse]) -> HttpResponse:
         """Return the response of `create`, or redirect to the record if this form was already sent."""
+        if request.method != "POST":
+            return create()  # without a transaction, which on SQLite would wait for other writers
         create = transaction.atomic(create)
-        try:
-            form_token = UUID(request.POST.get("form_token", "").strip())
-        except ValueError:
-            return create()  # the form will reject this token
-        created = self.created_by_form(request, form_token)
-        if created is None:
+        with transaction.atomic():  # in which `created_by_form` may lock something until the end
             try:
-                return create()
-            except IntegrityError:  # another request has saved the same form, or a record with the same name
-                created = self.created_by_form(request, form_token)
-                if created is None:
-                    return create()  # the form now finds the record with the same name
-        return self.back_to(request, created, self.already_created.format(created=created))
+                form_token = UUID(request.POST.get("form_token", "").strip())
+            except ValueError:
+                return create()  # the form will reject this token
+            created = self.created_by_form(request, form_token)
+            if created is None:
+                try:
+                    return create()
+                except IntegrityError:  # another request has saved the same form, or a record with the same name
+                    created = self.created_by_form(request, form_token)
+                    if created is None:
+                        return create()  # the form now finds the record with the same name
+            return self.back_to(request, created, self.already_created.format(created=created))
 
     def back_to(self, request: HttpRequest, record: Any, message: str, level: int = messages.WARNING) -> HttpResponse:
         """Redirect to the page of a record, which shows the message."""

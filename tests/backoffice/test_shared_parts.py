@@ -1,11 +1,14 @@
 """The parts that the pages of all models share: header, titles, numbers, the question before a deletion, and saves."""
 
 import re
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import Group, User
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -37,6 +40,22 @@ def test_a_list_has_the_name_of_its_link_in_the_menu(admin_client: Client) -> No
 
         assert f"<h1>{name}</h1>" in page
         assert f"<title>{name} | Pet service</title>" in page
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has many writers at a time")
+@pytest.mark.django_db(transaction=True)
+def test_forms_open_while_another_program_writes_to_sqlite(admin_client: Client, admin_user: User) -> None:
+    names = [f"{model}_add" for model in ("pets_pet", "apikeys_apikey", "accounts_account")]
+    urls = [*(reverse(f"admin:{name}") for name in names)]
+    urls += [reverse(f"admin:accounts_account_{verb}", args=[admin_user.pk]) for verb in ("link", "deactivate")]
+    admin_client.get(urls[0])
+
+    with closing(sqlite3.connect(connection.settings_dict["NAME"], uri=True)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA busy_timeout = 0")
+        for url in urls:
+            assert admin_client.get(url).status_code in (200, 302), url
 
 
 def test_the_question_before_a_deletion_names_the_record_and_no_rows_of_tables(admin_client: Client) -> None:
