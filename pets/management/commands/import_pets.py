@@ -133,7 +133,7 @@ class Command(DatabaseCommand):
                 add_event(None, Event.Kind.IMPORTED, target=Pet, message=message, count=count)
                 ImportedFile.objects.create(digest=digest, imported_by=COMMAND, count=count)
         except IntegrityError:  # one of the ids exists already, or twice in the file
-            self._reject(list(islice(self._taken(), _MAX_ERRORS)))
+            self._reject(sorted(islice(self._taken(), _MAX_ERRORS)))
             raise  # for another reason, or the existing pet was deleted in between
 
     def _rows(self, bar: Any) -> Generator[list[tuple[Any, ...]]]:
@@ -154,7 +154,8 @@ class Command(DatabaseCommand):
     def _taken(self) -> Iterator[LineError]:
         """Yield an error for each row whose id the database or an earlier row has."""
         for batch in self._read():
-            numbers = {line.row.id: line.number for line in batch if line.row and line.row.id}
+            # The first line of each id, because the errors below name the other ones.
+            numbers = {line.row.id: line.number for line in reversed(batch) if line.row and line.row.id}
             existing = set(Pet.objects.filter(pk__in=numbers).values_list("pk", flat=True))
             yield from (
                 (line, f"A pet with the ID {pk} already exists.") for pk, line in numbers.items() if pk in existing

@@ -113,6 +113,19 @@ def test_existing_ids_are_rejected_and_the_rows_before_them_are_not_imported(
     assert inventory_counts()["available"] == 3
 
 
+def test_every_line_with_a_taken_id_is_named_once_and_in_order(file: Callable[..., Path]) -> None:
+    pet, new = create_pet(name="Rex"), new_pet_id()
+
+    errors = errors_of_import(file(f"id,name\n{new},A\n{pet.pk},B\n{new},C\n{pet.pk},D"))
+
+    assert errors == [
+        f"line 3: A pet with the ID {pet.pk} already exists.",
+        "line 4: Duplicate ID: also on line 2.",
+        "line 5: Duplicate ID: also on line 3.",
+        "Nothing was imported.",
+    ]
+
+
 def test_the_error_for_an_unreadable_file_has_its_name(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
 
