@@ -150,6 +150,16 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
     def get_form(self, request: HttpRequest, obj: APIKey | None = None, change: bool = False, **kwargs: Any) -> Any:
         return super().get_form(request, obj, change, **{"form": KeyForm if change else NewKeyForm} | kwargs)
 
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        if request.method == "POST" and self.has_change_permission(request):
+            api_key: APIKey | None = self.get_object(request, object_id)
+            if api_key and api_key.revoked_at:  # since its page was opened
+                text = f"This key was revoked on {moment(api_key.revoked_at)}. Nothing was changed."
+                return self.back_to(request, api_key, text)
+        return super().change_view(request, object_id, form_url, extra_context)
+
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"access": APIKey.Access.READ_ONLY}  # the URL sets no field
 

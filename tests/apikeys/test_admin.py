@@ -11,11 +11,11 @@ from django.utils import timezone
 
 from petservice.apikeys.keys import PREFIX_LENGTH
 from petservice.apikeys.models import APIKey
-from petservice.configuration.time_zone import end_of
+from petservice.configuration.time_zone import end_of, moment
 from petservice.journal.models import Event
 from tests.apikeys.forms import ADD, FORM, LIST, ROTATE, page_of, shown_key, status_with
 from tests.backoffice.pages import messages, read, send, text_of
-from tests.backoffice.staff import logged_in
+from tests.backoffice.staff import granted, logged_in
 from tests.concurrent_write import only_on_postgresql, without_waiting, write_before
 
 # PostgreSQL ends a transaction after an error, which SQLite does not.
@@ -127,16 +127,19 @@ def test_the_replacement_of_a_key_that_the_service_rejects_has_a_warning(admin_c
     assert "curl" not in response.content.decode()
 
 
-def test_a_revoked_key_cannot_be_changed_and_no_key_can_be_deleted(admin_client: Client) -> None:
-    record, _ = APIKey.objects.create_key(name="Acme")
-    record.revoke()
+def test_a_key_that_was_revoked_while_its_page_was_open_is_not_changed_and_no_key_can_be_deleted(
+    admin_client: Client,
+) -> None:
+    key, _ = APIKey.objects.create_key(name="Acme")
+    form = read(admin_client, page_of(key), "apikey_form")
+    key.revoke()
 
-    response = admin_client.post(page_of(record), {"name": "Other", "expires_at": ""})
+    response = send(admin_client, page_of(key), form | {"name": "Other"})
 
-    assert response.status_code == 403
-    record.refresh_from_db()
-    assert record.name == "Acme"
-    assert admin_client.post(page_of(record, "delete"), {"post": "yes"}).status_code == 403
+    assert messages(response) == [f"This key was revoked on {moment(key.revoked_at)}. Nothing was changed."]
+    assert APIKey.objects.get().name == "Acme"
+    assert granted("view_apikey").post(page_of(key), form).status_code == 403
+    assert admin_client.post(page_of(key, "delete"), {"post": "yes"}).status_code == 403
 
 
 def test_keys_with_the_same_name_have_their_prefixes_and_a_complete_key_finds_its_own(admin_client: Client) -> None:
