@@ -48,7 +48,7 @@ class Readiness:
         self._obstacle = ""
         self._checked_at = -inf
         self._missing_migrations = 0
-        # Whether migrations may be pending. Once there are none, no request waits for a check because of them.
+        # Whether migrations may be pending. While the last check found none, no request waits for the next one.
         self.may_lack_migrations = True
 
     def age(self) -> float:
@@ -89,7 +89,7 @@ class Readiness:
         limited = time_limit.set(CHECK_TIMEOUT)
         try:
             missing = self._missing_migrations = missing_migrations()
-            self.may_lack_migrations = self.may_lack_migrations and missing > 0
+            self.may_lack_migrations = missing > 0
         except PoolerError as error:
             return str(error)
         except DatabaseError:
