@@ -21,13 +21,13 @@ from django.utils.deprecation import MiddlewareMixin
 from petservice import paths
 from petservice.admin_pages.staff_page import failure_page
 from petservice.api.errors import error_response, standard_error_response
+from petservice.api.readiness import readiness
 from petservice.apikeys import keys, usage
 from petservice.client_address import address_of
 from petservice.db.pending_migrations import BEING_UPDATED
 from petservice.monitoring.logs import request_id as logged_request_id
 from petservice.monitoring.logs import trace_id
 from petservice.monitoring.telemetry import trace_id_of
-from petservice.readiness import readiness
 
 logger = logging.getLogger(__name__)
 

@@ -20,10 +20,10 @@ from django.test import Client, client
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from petservice import __main__ as command_line
+from petservice.api.readiness import readiness
 from petservice.apikeys import usage
 from petservice.apikeys.models import APIKey
 from petservice.apikeys.usage import UsageRecorder
-from petservice.readiness import readiness
 from petservice.wsgi import Handler
 from tests import processes
 from tests.backoffice.staff import PASSWORD

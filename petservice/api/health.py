@@ -13,9 +13,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from petservice.api.errors import error_response, safe_methods_only
+from petservice.api.readiness import readiness
 from petservice.api.schema import STANDARD_HEADERS, example, failures
 from petservice.api.viewsets import APIViewSet
-from petservice.readiness import readiness
 
 logger = logging.getLogger(__name__)
 

@@ -9,10 +9,10 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import APIException, AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
+from petservice.api.readiness import readiness
 from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
 from petservice.db.pending_migrations import BEING_UPDATED
-from petservice.readiness import readiness
 
 HEADER = "X-API-Key"
 CHALLENGE = f'ApiKey header="{HEADER}"'

@@ -15,6 +15,7 @@ from pets.fields import OPTIONAL_TEXTS, SHOWN, new_pet_id
 from pets.serializers import CreatePetRequestSerializer, shown
 from pets.views import unknown_pet
 from petservice.api.errors import MESSAGES, envelope
+from petservice.api.readiness import readiness
 from petservice.api.viewsets import location
 from petservice.apikeys import authentication, keys, permissions, usage
 from petservice.fastpath.usual import Operation, UsualRequest, usual
@@ -23,7 +24,6 @@ from petservice.monitoring.access_log import AccessRecord
 from petservice.monitoring.counters import count
 from petservice.monitoring.database_calls import DatabaseCall
 from petservice.monitoring.logs import request_id
-from petservice.readiness import readiness
 from store.services import all_counts
 
 logger = logging.getLogger(__name__)

@@ -31,6 +31,7 @@ from petservice.admin_pages.staff_page import failure_page
 from petservice.api.errors import error_response
 from petservice.api.health import renew
 from petservice.api.parsers import MAX_BODY_BYTES
+from petservice.api.readiness import CHECK_TIMEOUT, NO_ANSWER, WATCH_INTERVAL, readiness
 from petservice.backoffice.error_views import server_error
 from petservice.client_address import address_of
 from petservice.middleware import PagePolicyMiddleware, error_response_for, with_standard_headers
@@ -39,7 +40,6 @@ from petservice.monitoring.counters import count
 from petservice.monitoring.logs import request_id
 from petservice.monitoring.telemetry import request_span
 from petservice.paths import ADMIN, LOGIN, READINESS
-from petservice.readiness import CHECK_TIMEOUT, NO_ANSWER, WATCH_INTERVAL, readiness
 from petservice.server import limits
 from petservice.server.messages import Receive, ReceivedRequest, Response, Send, encoded
 from petservice.sign_in.kept_forms import last_account

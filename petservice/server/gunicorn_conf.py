@@ -13,8 +13,8 @@ from typing import Any
 
 from django.conf import settings
 
+from petservice.api.readiness import announce_stop, is_stopping
 from petservice.monitoring.exporter import Exporter
-from petservice.readiness import announce_stop, is_stopping
 from petservice.server import limits
 
 # At least two workers, also on one core, so that one responds while the other starts or is replaced.

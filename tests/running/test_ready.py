@@ -11,7 +11,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
-from petservice import readiness
+from petservice.api import readiness
 from petservice.api.health import ready
 from tests.concurrent_write import on_a_connection
 from tests.waiting import wait_until
@@ -50,13 +50,13 @@ def test_a_change_of_readiness_is_logged_once_with_its_reason(
     client: Client, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(readiness, "_INTERVAL", 0)
-    caplog.set_level("INFO", logger="petservice.readiness")
+    caplog.set_level("INFO", logger="petservice.api.readiness")
 
     for response in (1, 1, 0, 0, 2):
         monkeypatch.setattr(readiness, "missing_migrations", lambda response=response: response)
         client.get("/ready")
 
-    assert [record.getMessage() for record in caplog.records if record.name == "petservice.readiness"] == [
+    assert [record.getMessage() for record in caplog.records if record.name == "petservice.api.readiness"] == [
         "Not ready: The database lacks 1 migration(s): run the command `migrate`.",
         "Ready again.",
         "Not ready: The database lacks 2 migration(s): run the command `migrate`.",

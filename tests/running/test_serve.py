@@ -116,7 +116,7 @@ def test_requests_fail_until_a_postgresql_database_is_migrated(tmp_path: Path) -
         assert client.get("/ready").status_code == 503
         assert re.search(command, client.get("/ready").text)
         workers = len(printed(service, "Booting worker"))
-        assert 1 <= len(printed(service, rf"ERROR petservice.readiness .*{command}")) <= workers
+        assert 1 <= len(printed(service, rf"ERROR petservice.api.readiness .*{command}")) <= workers
         assert client.get("/v1/health").status_code == 200
 
         service.manage("migrate")

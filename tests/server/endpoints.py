@@ -17,8 +17,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
-from petservice import readiness
-from petservice.api import health
+from petservice.api import health, readiness
 from petservice.apikeys import request_counter
 from petservice.db.pending_migrations import missing_migrations
 from petservice.server import acceptor, connection, worker
