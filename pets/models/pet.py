@@ -46,13 +46,13 @@ class Pet(models.Model):
     class Meta:
         # For the searches and filters of staff: each list of the admin reads only the pets that it shows.
         indexes = [
-            models.Index(fields=["created_at", "id"], name="pets_pet_created"),
-            models.Index(fields=["status", "created_at", "id"], name="pets_pet_status"),
-            # On PostgreSQL, unknown times come first as well (pets/migrations/0020_sales_by_status.py).
-            models.Index(fields=["status", "sold_at", "id"], name="pets_pet_sale"),
-            models.Index(CaseInsensitive("tag"), "created_at", "id", name="pets_pet_tag"),
-            models.Index(CaseInsensitive("name"), "id", name="pets_pet_name"),
-            models.Index(KindOfCreator("created_by"), "created_at", "id", name="pets_pet_creator"),
+            models.Index(fields=["created_at"], name="pets_pet_by_creation"),
+            models.Index(fields=["status", "created_at"], name="pets_pet_by_status"),
+            # On PostgreSQL, unknown times come first as well (pets/migrations/0023_shorter_indexes.py).
+            models.Index(fields=["status", "sold_at", "created_at"], name="pets_pet_by_sale"),
+            models.Index(CaseInsensitive("tag"), "created_at", name="pets_pet_by_tag"),
+            models.Index(CaseInsensitive("name"), name="pets_pet_by_name"),
+            models.Index(KindOfCreator("created_by"), "created_at", name="pets_pet_by_creator"),
         ]
         constraints = [
             *(

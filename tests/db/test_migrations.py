@@ -94,9 +94,9 @@ def test_added_index_is_removed_backwards_and_removed_index_is_added() -> None:
     with migrated(INDEX, atomic=False):
         assert index()["columns"] == ["tag", "name"]  # type: ignore[index]
     assert index() is None
-    with migrated(RemoveIndexConcurrently("pet", "pets_pet_tag"), atomic=False):
-        assert index("pets_pet_tag") is None
-    assert index("pets_pet_tag") is not None
+    with migrated(RemoveIndexConcurrently("pet", "pets_pet_by_tag"), atomic=False):
+        assert index("pets_pet_by_tag") is None
+    assert index("pets_pet_by_tag") is not None
 
 
 def test_migration_that_ended_before_it_was_recorded_can_be_repeated() -> None:

@@ -11,7 +11,7 @@ _INDEXED: dict[str, tuple[Any, ...]] = {
     "name": (CaseInsensitive("name"), F("id")),
     "status": (F("status"), F("created_at"), F("id")),
     "created_at": (F("created_at"), F("id")),
-    "sold_at": (F("status"), F("sold_at"), F("id")),  # sold pets have the last status
+    "sold_at": (F("status"), F("sold_at"), F("created_at"), F("id")),  # sold pets have the last status
 }
 NEWEST_FIRST, FIRST_NAME_FIRST, LAST_SOLD_FIRST = "-created_at", "name", "-sold_at"
 

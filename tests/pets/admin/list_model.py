@@ -22,7 +22,7 @@ _ORDERS = {
     "name": NAME_ORDER,
     "status": "status, created_at, id",
     "created_at": "created_at, id",
-    "sold_at": "status, sold_at NULLS FIRST, id",
+    "sold_at": "status, sold_at NULLS FIRST, created_at, id",
 }
 _KINDS = {"api": "key ", "staff": "staff ", "import": "command "}
 
