@@ -1,4 +1,4 @@
-"""Paginators for the lists of the admin, one of which has a cost that does not grow with the number of rows."""
+"""The paginator of the lists of the admin, whose cost does not grow with the number of rows."""
 
 from typing import Any
 
@@ -27,15 +27,7 @@ class MoreThan(RowCount):
         return str(self)
 
 
-class CountingPaginator(Paginator):
-    """A paginator whose count has separators on pages."""
-
-    @cached_property
-    def count(self) -> int:
-        return RowCount(super().count)
-
-
-class BoundedPaginator(CountingPaginator):
+class BoundedPaginator(Paginator):
     """A paginator that counts at most MAX_COUNTED rows, and shows the nearest page to one that does not exist."""
 
     @cached_property

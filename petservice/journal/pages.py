@@ -6,7 +6,7 @@ from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 
-from petservice.admin_pages.bounded_paginator import BoundedPaginator, CountingPaginator
+from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.admin_pages.staff_page import staff_page
 from petservice.journal.models import Event, Item
 from petservice.journal.recording import add_event, type_of
@@ -28,7 +28,7 @@ class JournalPages(admin.ModelAdmin):
     a message record them by themselves, for example a change of many pets.
     """
 
-    paginator = CountingPaginator
+    paginator = BoundedPaginator
     addition_kind, change_kind = Event.Kind.ADDED, Event.Kind.CHANGED
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
