@@ -109,7 +109,7 @@ class KeptFormLoginView(LoginView):
 
     def get_initial(self) -> dict[str, Any]:
         name = self.request.session.get(NAME, "") or self.request.user.get_username()
-        return super().get_initial() | {"username": name, "is_shared": sessions.is_shared(self.request.session)}
+        return super().get_initial() | {"username": name, sessions.IS_SHARED: sessions.is_shared(self.request.session)}
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         user: Any = request.user
@@ -125,8 +125,6 @@ class KeptFormLoginView(LoginView):
         if token and kept_forms.last_account(self.request) == user.pk:
             # Django has made a new token. The one before is that of this account's open forms in other windows.
             self.request.META["CSRF_COOKIE"] = token
-        if form.cleaned_data["is_shared"]:
-            sessions.end_when_idle(self.request.session)
         response = self._offer_form(user)
         if response is None:
             response = HttpResponseRedirect(self.get_success_url())

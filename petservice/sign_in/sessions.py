@@ -19,17 +19,18 @@ RECENT = timedelta(minutes=15)
 # How much of the idle time must have passed before it is written again, so that most requests write nothing.
 _WRITE_AFTER = timedelta(minutes=1)
 
+# The field of the login form.
+IS_SHARED = "is_shared"
 _ENDS_AT = "ends_at"
 _IS_SHARED = "is_shared_computer"
 
 
 @receiver(user_logged_in)
 def begin(sender: Any, request: HttpRequest, user: Any, **kwargs: Any) -> None:
-    """Set the end of a session that begins with a login."""
-    ends_at = timezone.now() + LIFETIME
-    request.session[_ENDS_AT] = ends_at.isoformat()
-    request.session[_IS_SHARED] = False
-    request.session.set_expiry(ends_at)
+    """Set the end of a session that begins with a login, whose form says whether the computer is shared."""
+    request.session[_ENDS_AT] = (timezone.now() + LIFETIME).isoformat()
+    request.session[_IS_SHARED] = IS_SHARED in request.POST
+    _set_end(request.session)
 
 
 def is_recent(session: SessionBase) -> bool:
@@ -43,17 +44,12 @@ def is_shared(session: SessionBase) -> bool:
     return bool(session.get(_IS_SHARED))
 
 
-def end_when_idle(session: SessionBase) -> None:
-    """Let a session that has just begun end after 30 minutes without a request, because the computer is shared."""
-    session[_IS_SHARED] = True
-    _postpone_end(session)
-
-
 def continue_session(session: SessionBase) -> None:
     """Postpone the end of a session on a shared computer, because a request has come."""
-    if session.get(_IS_SHARED) and session.get_expiry_date() - timezone.now() < IDLE_LIFETIME - _WRITE_AFTER:
-        _postpone_end(session)
+    if is_shared(session) and session.get_expiry_date() - timezone.now() < IDLE_LIFETIME - _WRITE_AFTER:
+        _set_end(session)
 
 
-def _postpone_end(session: SessionBase) -> None:
-    session.set_expiry(min(timezone.now() + IDLE_LIFETIME, datetime.fromisoformat(session[_ENDS_AT])))
+def _set_end(session: SessionBase) -> None:
+    ends_at = datetime.fromisoformat(session[_ENDS_AT])
+    session.set_expiry(min(timezone.now() + IDLE_LIFETIME, ends_at) if is_shared(session) else ends_at)
