@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import connection, transaction
-from django.db.models import Case, QuerySet, Value, When
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
@@ -83,15 +83,12 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
     # The list and its columns.
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[APIKey]:
-        now = timezone.now()
-        state = Case(*(When(APIKey.in_state(one, now), then=Value(one)) for one in APIKey.State))
-        use = Case(*(When(APIKey.in_use(one, now), then=Value(one)) for one in APIKey.Use))
-        api_keys: QuerySet[APIKey] = super().get_queryset(request)
+        api_keys = APIKey.objects.with_states(timezone.now())
         if request.method == "POST" and connection.in_atomic_block:
             # A form saves all fields, so nobody may revoke or replace the key until the transaction ends. Clients may
             # use it, who refer to it with an Idempotency-Key.
             api_keys = api_keys.select_for_update(no_key=True)
-        return api_keys.annotate(state=state, use=use)
+        return api_keys
 
     def get_search_results(self, request: HttpRequest, queryset: QuerySet[APIKey], search_term: str) -> Any:
         with_prefix = queryset.filter(prefix__startswith=keys.prefix(search_term))

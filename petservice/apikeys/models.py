@@ -7,6 +7,7 @@ from uuid import UUID
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models, transaction
+from django.db.models import Case, Q, Value, When
 from django.forms.models import model_to_dict
 from django.utils import timezone
 from django.utils.timesince import timesince
@@ -36,6 +37,21 @@ class APIKeyManager(models.Manager["APIKey"]):
         plain = api_key.generate()
         api_key.save(force_insert=True)
         return api_key, plain
+
+    def with_states(self, now: datetime) -> models.QuerySet["APIKey"]:
+        """Return all keys with their `state` at a time, the first that fits, and the `use` of those that work."""
+        state = Case(
+            When(revoked_at__isnull=False, then=Value(APIKey.State.REVOKED)),
+            When(replaced_by__isnull=False, then=Value(APIKey.State.REPLACED)),
+            When(expires_at__lte=now, then=Value(APIKey.State.EXPIRED)),
+            When(~Q(environment=settings.ENVIRONMENT), then=Value(APIKey.State.OTHER_ENVIRONMENT)),
+            When(expires_at__lte=now + SOON, then=Value(APIKey.State.EXPIRES_SOON)),
+            default=Value(APIKey.State.ACTIVE),
+        )
+        works = Q(state__in=[APIKey.State.ACTIVE, APIKey.State.EXPIRES_SOON])
+        never, idle = Q(last_used_at=None, created_at__lt=now - NEVER_USED_AFTER), Q(last_used_at__lt=now - IDLE_AFTER)
+        use = Case(When(works & never, then=Value(APIKey.Use.NEVER)), When(works & idle, then=Value(APIKey.Use.IDLE)))
+        return self.annotate(state=state).annotate(use=use)
 
 
 class APIKey(models.Model):
@@ -98,15 +114,13 @@ class APIKey(models.Model):
         verbose_name = "API key"
         ordering = ["-created_at", "-pk"]
         constraints = [
-            models.CheckConstraint(condition=~models.Q(name=""), name="apikeys_apikey_name_not_empty"),
+            models.CheckConstraint(condition=~Q(name=""), name="apikeys_apikey_name_not_empty"),
             models.CheckConstraint(
-                condition=models.Q(environment__in=keys.ENVIRONMENTS), name="apikeys_apikey_environment_known"
+                condition=Q(environment__in=keys.ENVIRONMENTS), name="apikeys_apikey_environment_known"
             ),
+            models.CheckConstraint(condition=Q(access__in=["read", "write"]), name="apikeys_apikey_access_known"),
             models.CheckConstraint(
-                condition=models.Q(access__in=["read", "write"]), name="apikeys_apikey_access_known"
-            ),
-            models.CheckConstraint(
-                condition=models.Q(requests_per_minute__gt=0), name="apikeys_apikey_requests_per_minute_positive"
+                condition=Q(requests_per_minute__gt=0), name="apikeys_apikey_requests_per_minute_positive"
             ),
         ]
 
@@ -143,32 +157,6 @@ class APIKey(models.Model):
         ago = timesince(used_at, now, depth=1) if now - used_at >= timedelta(minutes=1) else "less than a minute"
         origin = f" from {self.last_used_address}" if self.last_used_address else ""
         return f"Last used {ago} ago{origin}, on {moment(used_at)}."
-
-    @classmethod
-    def in_state(cls, state: State, now: datetime) -> models.Q:
-        """Return the query condition for keys in a state at a time."""
-        unrevoked = models.Q(revoked_at=None)
-        current = unrevoked & models.Q(replaced_by=None)
-        accepted = current & models.Q(environment=settings.ENVIRONMENT)
-        unexpired = models.Q(expires_at=None) | models.Q(expires_at__gt=now)
-        return {
-            cls.State.REVOKED: ~unrevoked,
-            cls.State.REPLACED: unrevoked & models.Q(replaced_by__isnull=False),
-            cls.State.EXPIRED: current & models.Q(expires_at__lte=now),
-            cls.State.OTHER_ENVIRONMENT: current & unexpired & ~models.Q(environment=settings.ENVIRONMENT),
-            cls.State.EXPIRES_SOON: accepted & models.Q(expires_at__gt=now, expires_at__lte=now + SOON),
-            cls.State.ACTIVE: accepted & (models.Q(expires_at=None) | models.Q(expires_at__gt=now + SOON)),
-        }[state]
-
-    @classmethod
-    def in_use(cls, use: Use, now: datetime) -> models.Q:
-        """Return the query condition for usable keys by their use."""
-        usable = cls.in_state(cls.State.ACTIVE, now) | cls.in_state(cls.State.EXPIRES_SOON, now)
-        conditions = {
-            cls.Use.NEVER: models.Q(last_used_at=None, created_at__lt=now - NEVER_USED_AFTER),
-            cls.Use.IDLE: models.Q(last_used_at__lt=now - IDLE_AFTER),
-        }
-        return usable & conditions[use]
 
     @property
     def lifetime(self) -> timedelta | None:

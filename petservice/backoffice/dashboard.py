@@ -70,18 +70,16 @@ def _keys(now: datetime, add_url: str | None) -> dict[str, Any]:
     The use of a key matters only if the key does not expire soon. `add_url` is None if the user may not add keys.
     """
     state, use = APIKey.State, APIKey.Use
-    lines: list[tuple[str, dict[str, str], Q]] = [
-        (f"Expire within {SOON.days} days", {"state": state.EXPIRES_SOON}, APIKey.in_state(state.EXPIRES_SOON, now)),
-        ("Expired", {"state": state.EXPIRED}, APIKey.in_state(state.EXPIRED, now)),
+    lines: list[tuple[str, dict[str, str]]] = [
+        (f"Expire within {SOON.days} days", {"state": state.EXPIRES_SOON}),
+        ("Expired", {"state": state.EXPIRED}),
+        *((one.label, {"state": state.ACTIVE, "use": one}) for one in use),
     ]
-    active = APIKey.in_state(state.ACTIVE, now)
-    lines += [(one.label, {"state": state.ACTIVE, "use": one}, active & APIKey.in_use(one, now)) for one in use]
-    total, *counts = APIKey.objects.aggregate(
-        total=Count("pk"), **{f"line_{number}": Count("pk", filter=line[2]) for number, line in enumerate(lines)}
-    ).values()
+    numbers = {f"line_{number}": Count("pk", filter=Q(**filters)) for number, (_, filters) in enumerate(lines)}
+    total, *counts = APIKey.objects.with_states(now).aggregate(total=Count("pk"), **numbers).values()
     figures = [
         {"label": label, "count": count, "url": sales.list_url(APIKey, **filters)}
-        for (label, filters, _), count in zip(lines, counts, strict=True)
+        for (label, filters), count in zip(lines, counts, strict=True)
     ]
     yesterday = now.astimezone(UTC).date() - timedelta(days=1)  # the use of keys is counted by the days of UTC
     failing = KeyDay.objects.filter(Q(client_errors__gt=0) | Q(server_errors__gt=0), day=yesterday)
