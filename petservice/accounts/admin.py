@@ -7,8 +7,7 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import connection
 from django.db.models import Case, Exists, OuterRef, QuerySet, Value, When
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.views.decorators.debug import sensitive_variables
@@ -197,10 +196,8 @@ class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, Journal
 
     def _perform(self, request: HttpRequest, pk: int, action: Action) -> HttpResponse:
         account = self.get_object(request, str(pk))
-        if account is None:
-            text = "This account does not exist any more: someone has deleted it. Nothing was changed."
-            self.message_user(request, text, messages.WARNING)
-            return redirect("admin:accounts_account_changelist")
+        if account is None:  # only commands and other programs delete accounts
+            raise Http404
         if reason := services.reason_against(action, account, request.user):
             return self.back_to(request, account, reason)
         form = FormOnce(request.POST or None)

@@ -10,7 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -152,10 +152,13 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
     ) -> HttpResponse:
         if request.method == "POST" and self.has_change_permission(request):
             api_key: APIKey | None = self.get_object(request, object_id)
-            if api_key and api_key.revoked_at:  # since its page was opened
-                text = f"This key was revoked on {moment(api_key.revoked_at)}. Nothing was changed."
-                return self.back_to(request, api_key, text)
+            if api_key and api_key.is_revoked:  # since its page was opened
+                return self._revoked_before(request, api_key)
         return super().change_view(request, object_id, form_url, extra_context)
+
+    def _revoked_before(self, request: HttpRequest, api_key: APIKey) -> HttpResponse:
+        text = f"This key was revoked on {moment(api_key.revoked_at)}. Nothing was changed."  # type: ignore[arg-type]
+        return self.back_to(request, api_key, text)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"access": APIKey.Access.READ_ONLY}  # the URL sets no field
@@ -211,28 +214,21 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
         """Ask for confirmation, then revoke a key."""
         if not self.has_change_permission(request):
             raise PermissionDenied
-        api_key = APIKey.objects.filter(pk=pk, revoked_at=None).first()
-        if api_key is not None and request.method != "POST":
+        api_key = get_object_or_404(APIKey, pk=pk)
+        if request.method != "POST" and not api_key.is_revoked:
             return self._confirmation(request, api_key, "revoke")
         with transaction.atomic():
-            is_revoked_now = api_key is not None and api_key.revoke()
-            if is_revoked_now:
-                changes = [Change(str(pk), str(api_key), message="Revoked.")]
-                add_event(request, Event.Kind.KEY_REVOKED, target=APIKey, changes=changes)
-        if is_revoked_now:
-            self.message_user(request, f"Revoked {api_key}.", messages.SUCCESS)
-        else:
-            self.message_user(request, "This API key is revoked already, or does not exist.", messages.WARNING)
+            if not api_key.revoke():
+                return self._revoked_before(request, api_key)
+            add_event(request, Event.Kind.KEY_REVOKED, target=api_key, message="Revoked.")
+        self.message_user(request, f"Revoked {api_key}.", messages.SUCCESS)
         return redirect("admin:apikeys_apikey_changelist")
 
     def rotate_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask for the expiry and the grace period, then create a replacement and show its key."""
-        api_key: APIKey | None = self.get_object(request, str(pk))
         if not self._may_rotate(request):
             raise PermissionDenied
-        if api_key is None:
-            self.message_user(request, "This API key does not exist.", messages.WARNING)
-            return redirect("admin:apikeys_apikey_changelist")
+        api_key = get_object_or_404(APIKey, pk=pk)
         if request.method != "POST" and (reason := api_key.reason_against_rotation()):
             return self.back_to(request, api_key, f"{reason} Nothing was changed.")
         form = RotateForm(api_key, request.POST or None)

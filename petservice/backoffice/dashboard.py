@@ -70,7 +70,7 @@ def _keys(now: datetime, add_url: str | None) -> dict[str, Any]:
     The use of a key matters only if the key does not expire soon. `add_url` is None if the user may not add keys.
     """
     state, use = APIKey.State, APIKey.Use
-    lines: list[tuple[str, dict[str, str]]] = [
+    lines: list[tuple[str, dict[str, Any]]] = [
         (f"Expire within {SOON.days} days", {"state": state.EXPIRES_SOON}),
         ("Expired", {"state": state.EXPIRED}),
         *((one.label, {"state": state.ACTIVE, "use": one}) for one in use),

