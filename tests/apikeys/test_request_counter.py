@@ -2,12 +2,15 @@
 
 import math
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from django.conf import LazySettings
 
+from petservice.apikeys import request_counter
 from petservice.apikeys.models import APIKey
+from petservice.apikeys.request_counter import RequestCounter
 from tests.apikeys.limits import UNAVAILABLE, client_with, shift_timestamps, statuses
 from tests.redis_server import REDIS_PASSWORD, RedisServer, redis_used_by, running_redis
 from tests.service import free_port, make_certificate
@@ -98,6 +101,20 @@ def test_timestamps_expire_after_a_minute_and_a_clock_that_is_set_back_locks_no_
     assert statuses(client, 2) == [200, 429]
     shift_timestamps(redis_in_use, -3600)
     assert statuses(client, 3) == [200, 200, 429]
+
+
+def test_the_limit_is_exact_for_requests_of_several_processes_at_the_same_time(
+    redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_counter, "RESPONSE_TIMEOUT", 60)  # on a busy machine, Redis may need long
+    processes = [RequestCounter(redis_server.url) for _ in range(3)]
+
+    with ThreadPoolExecutor(15) as pool:
+        waits = [*pool.map(lambda turn: processes[turn % 3].seconds_to_wait("key", 50), range(150))]
+
+    assert waits.count(0) == 50
+    for process in processes:
+        process.redis.close()
 
 
 # Connections to Redis.
