@@ -112,7 +112,6 @@ def test_the_own_account_and_the_last_administrator_stay_active_administrators(
 
 
 @only_on_postgresql
-@pytest.mark.django_db(transaction=True)
 def test_two_administrators_cannot_deactivate_each_other() -> None:
     one, two = [User.objects.create_superuser(name, password="a long one") for name in ("one", "two")]
     client, other = logged_in(one), logged_in(two)

@@ -79,7 +79,6 @@ def test_a_link_works_once_and_a_second_click_on_the_button_gets_a_page(admin_cl
 
 
 @only_on_postgresql
-@pytest.mark.django_db(transaction=True)
 def test_two_people_with_the_same_link_cannot_both_set_a_password(admin_client: Client, ada: User) -> None:
     link = new_link(admin_client, ada)
     (browser, form), (another, other_form) = opened(link), opened(link)
@@ -210,7 +209,6 @@ def test_a_form_without_its_token_creates_no_link(admin_client: Client, ada: Use
 
 
 @only_on_postgresql
-@pytest.mark.django_db(transaction=True)
 def test_an_account_that_another_administrator_adds_at_the_same_time_is_an_error_of_the_form(
     admin_client: Client,
 ) -> None:

@@ -99,7 +99,6 @@ def test_clients_without_an_address_are_counted_together() -> None:
 
 
 @only_on_postgresql
-@pytest.mark.django_db(transaction=True)
 def test_simultaneous_failures_are_all_counted() -> None:
     for statement in ("INSERT INTO", "UPDATE"):
         with write_before(f'{statement} "axes_accessattempt"', lambda: fail(1)):

@@ -78,7 +78,6 @@ def test_failures_are_counted_by_quarter_hour_account_and_address(ada: Any, monk
 
 
 @only_on_postgresql
-@pytest.mark.django_db(transaction=True)
 def test_two_failures_of_an_account_at_the_same_time_are_counted_in_one_entry() -> None:
     def failure() -> None:
         add_event_of_failure(RequestFactory().get("/", REMOTE_ADDR=HERE), KIND.LOGIN_FAILED, "ada", now=NOW)

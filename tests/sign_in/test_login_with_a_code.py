@@ -75,7 +75,6 @@ def test_any_other_text_is_a_wrong_code() -> None:
 
 
 @only_on_postgresql
-@pytest.mark.django_db(transaction=True)
 def test_a_code_that_is_sent_again_while_it_is_accepted_works_once(ada: User, rf: RequestFactory) -> None:
     code = with_factor(ada).code()
     again: list[Any] = []
@@ -89,7 +88,6 @@ def test_a_code_that_is_sent_again_while_it_is_accepted_works_once(ada: User, rf
 
 
 @only_on_postgresql
-@pytest.mark.django_db(transaction=True)
 def test_two_factors_of_an_account_cannot_be_set_up_at_the_same_time(ada: User, rf: RequestFactory) -> None:
     code = Authenticator(factors.device_to_confirm(ada, is_new=True).bin_key).code()
     others: list[Any] = []
