@@ -38,6 +38,8 @@ def test_the_guide_shows_what_takes_time_and_which_rows_are_dead(tmp_path: Path,
             statements = server.sql(block("postgresql.md", "statements").replace("'petservice'", "'migrated'"))
             for found in KNOWN:
                 assert re.search(rf"^\d+\|[\d.]+\|\d+\|\(key\),? {found}", statements, re.MULTILINE), statements
+            transactions = server.sql("SELECT sum(calls) FROM pg_stat_statements WHERE query IN ('BEGIN', 'COMMIT')")
+            assert int(transactions) < PETS // 10, "a usual request takes one round trip"
 
             rows = (
                 row.split("|") for row in server.sql(block("postgresql.md", "dead-rows"), url=server.url).splitlines()
