@@ -1,7 +1,6 @@
 """`python -m tests.benchmarks.day_of_requests` shows what a day of ten million requests adds to a database and a log.
 
-It sends a part of them, one kind after the other, and multiplies. Then it makes all records older than they are kept,
-sends those that delete old records once more, and prints how many rows there are. It needs `wrk`.
+It sends a part of them, one kind after the other, and multiplies. It needs `wrk`.
 """
 
 import argparse
@@ -57,14 +56,6 @@ _SIZES_ON_POSTGRESQL = """
 SELECT relname, pg_total_relation_size(oid) FROM pg_class
 WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
 """
-# The columns of times by which records are deleted, and more days than they are kept.
-_AGES = {
-    ("pets_idempotencyrecord", "created_at"): 2,
-    ("journal_event", "at"): 731,
-    ("journal_item", "in_trash_until"): 731,
-    ("django_session", "expire_date"): 2,
-    ("apikeys_keyday", "day"): 31,
-}
 
 
 class Table(NamedTuple):
@@ -124,20 +115,8 @@ def print_growth(kind: str, number: int, day: int, before: dict[str, Table], aft
             print_row(kind, name, *cells, f"{rows * day / number:,.0f}", f"{size * day / number / 1e6:,.1f}")
 
 
-def make_old(database: Database) -> None:
-    """Make all records older than they are kept."""
-    with connected(database) as connection:
-        for (table, column), days in _AGES.items():
-            changed = f"{column} - interval '{days} days'"
-            if database.server is None:
-                changed = (
-                    f"date({column}, '-{days} days')" if column == "day" else f"datetime({column}, '-{days} days')"
-                )
-            connection.execute(f"UPDATE {table} SET {column} = {changed} WHERE {column} IS NOT NULL")
-
-
 def measure(name: str, requests: int, of_staff: int) -> None:
-    """Print both tables for a kind of database."""
+    """Print the table for a kind of database."""
     print_header(f"{name}: with each", "grows", "rows", "bytes", "rows a day", "MB a day")
     with seeded_database(name, PETS) as filled:
         database = filled.database
@@ -153,15 +132,6 @@ def measure(name: str, requests: int, of_staff: int) -> None:
             after = tables(database)
             print_growth(kind, of_staff, of_staff, before, after)
             before = after
-        make_old(database)
-        send(filled, "post-key", int(requests * SHARES["post-key"]))
-        for kind in STAFF:
-            act(database, kind, of_staff)
-        after = tables(database)
-        print_header(f"{name}: table", "rows", "rows when all was old, and each kind came again")
-        for table, (rows, _) in after.items():
-            if (table, rows) != (table, before[table].rows) or table in {aged for aged, _ in _AGES}:
-                print_row(table, f"{before[table].rows:,}", f"{rows:,}")
 
 
 def main() -> None:
