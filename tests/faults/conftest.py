@@ -76,10 +76,3 @@ def backup(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     execute(folder / NAME, f"{columns} VALUES ('{new_pet_id()}', 'Rex', 'available', '2026-01-01')")
     assert call(folder, "backup_database", folder / "pets.backup")[0] == 0
     return folder / "pets.backup"
-
-
-@pytest.fixture
-def source(tmp_path: Path, migrated: Path) -> str:
-    """The URL of a migrated SQLite database."""
-    shutil.copy(migrated, tmp_path / "source.sqlite3")
-    return f"sqlite:///{tmp_path}/source.sqlite3"

@@ -1,7 +1,6 @@
 """`move_database` moves all data between SQLite and PostgreSQL, under load, or changes nothing."""
 
 import os
-import shutil
 import signal
 import sqlite3
 from collections.abc import Iterator
@@ -133,17 +132,17 @@ def test_an_interrupted_move_changes_nothing_and_can_be_repeated(tmp_path: Path,
 
 
 def test_the_migrations_of_a_new_database_change_nothing_in_the_old_one(
-    tmp_path: Path, source: str, empty_postgresql_url: str
+    tmp_path: Path, sqlite_url: str, empty_postgresql_url: str
 ) -> None:
     count_of_events = "SELECT count(*) FROM journal_event"
-    with closing(sqlite3.connect(tmp_path / "source.sqlite3", isolation_level=None)) as old:
+    with closing(sqlite3.connect(tmp_path / NAME, isolation_level=None)) as old:
         old.executescript("""
             INSERT INTO auth_user VALUES (1, '', NULL, 1, 'ada', '', '', 1, 1, '2026-01-01', '');
             INSERT INTO django_admin_log VALUES (1, '7', 'Rex', 1, '[]', NULL, 1, '2026-01-01');
         """)
         events = old.execute(count_of_events).fetchone()
 
-    status, output = move(tmp_path, source, empty_postgresql_url)
+    status, output = move(tmp_path, sqlite_url, empty_postgresql_url)
 
     assert status == 0, output
     with psycopg.connect(empty_postgresql_url) as new:
@@ -172,10 +171,9 @@ def test_a_second_move_is_refused_and_the_first_one_under_nohup_survives_its_ter
 
 
 def test_no_command_starts_an_empty_database_in_the_place_of_a_moved_one(
-    tmp_path: Path, migrated: Path, postgresql_url: str
+    tmp_path: Path, sqlite_url: str, postgresql_url: str
 ) -> None:
-    shutil.copy(migrated, tmp_path / NAME)
-    assert move(tmp_path, f"sqlite:///{tmp_path}/{NAME}", postgresql_url)[0] == 0
+    assert move(tmp_path, sqlite_url, postgresql_url)[0] == 0
 
     for line in (["create_api_key", "web"], ["serve"]):
         status, output = run(tmp_path, *line)
@@ -185,11 +183,11 @@ def test_no_command_starts_an_empty_database_in_the_place_of_a_moved_one(
     assert not (tmp_path / NAME).exists()
 
 
-def test_a_moved_file_that_cannot_be_renamed_is_named(tmp_path: Path, source: str, postgresql_url: str) -> None:
-    with closing(sqlite3.connect(tmp_path / "source.sqlite3")) as reader:
+def test_a_moved_file_that_cannot_be_renamed_is_named(tmp_path: Path, sqlite_url: str, postgresql_url: str) -> None:
+    with closing(sqlite3.connect(tmp_path / NAME)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT * FROM pets_pet").fetchall()
-        status, output = move(tmp_path, source, postgresql_url)
+        status, output = move(tmp_path, sqlite_url, postgresql_url)
 
     assert status == 0, output
-    assert f"{tmp_path}/source.sqlite3 cannot be renamed (database is locked). Start no service on it" in output
+    assert f"{tmp_path}/{NAME} cannot be renamed (database is locked). Start no service on it" in output

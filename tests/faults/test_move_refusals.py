@@ -14,7 +14,7 @@ from django.db import connections
 from petservice.db.backend import time_limit
 from petservice.db.sqlite.base import exclude_services
 from petservice.transfer.management.commands.move_database import _TARGET as TARGET
-from tests.faults.restores import call
+from tests.faults.restores import NAME, call
 from tests.faults.servers import Server, pgbouncer
 
 pytestmark = pytest.mark.faults
@@ -45,14 +45,14 @@ def call_move(tmp_path: Path, django_db_blocker: Any) -> Call:
 
 
 @pytest.fixture
-def refusal(tmp_path: Path, source: str, call_move: Call) -> Refusal:
+def refusal(tmp_path: Path, sqlite_url: str, call_move: Call) -> Refusal:
     """Return a function that moves the database to a URL, and returns the message that nothing was moved."""
 
     def refusal(target: str) -> str:
-        status, output = call_move(source, target)
+        status, output = call_move(sqlite_url, target)
         assert status == 1, output
         assert "Nothing was moved" in output
-        assert (tmp_path / "source.sqlite3").exists()
+        assert (tmp_path / NAME).exists()
         return output
 
     return refusal
@@ -83,7 +83,7 @@ def test_a_server_s_database_with_tables_is_refused(
     assert f"The target has {found}. Nothing was moved: name an empty database." in refusal(empty_postgresql_url)
 
 
-def test_what_can_be_no_target_is_refused(tmp_path: Path, source: str, refusal: Refusal, call_move: Call) -> None:
+def test_what_can_be_no_target_is_refused(tmp_path: Path, sqlite_url: str, refusal: Refusal, call_move: Call) -> None:
     (tmp_path / "other").write_text("a letter")
     assert f"{tmp_path}/other exists. Nothing was moved" in refusal(f"sqlite:///{tmp_path}/other")
     assert (tmp_path / "other").read_text() == "a letter"
@@ -93,9 +93,9 @@ def test_what_can_be_no_target_is_refused(tmp_path: Path, source: str, refusal: 
     assert "Another process uses the target. Nothing was moved." in output
     assert not (tmp_path / "new.sqlite3").exists()
 
-    assert "The target is the database of the service." in refusal(source)
+    assert "The target is the database of the service." in refusal(sqlite_url)
 
-    status, output = call_move(source, "mysql://ada:secret@db/pets")
+    status, output = call_move(sqlite_url, "mysql://ada:secret@db/pets")
     assert status == 1
     assert "--to begins with 'mysql://'" in output
     assert "secret" not in output
@@ -126,7 +126,7 @@ def test_a_copy_that_differs_is_not_kept(refusal: Refusal, postgresql_url: str) 
 def test_a_value_that_another_program_has_written_is_named(
     tmp_path: Path, refusal: Refusal, postgresql_url: str, pet_id: str, created_at: str, reason: str
 ) -> None:
-    with closing(sqlite3.connect(tmp_path / "source.sqlite3")) as database, database:
+    with closing(sqlite3.connect(tmp_path / NAME)) as database, database:
         values = pet_id, created_at
         database.execute("INSERT INTO pets_pet (id, created_at, name, status) VALUES (?, ?, 'Rex', 'sold')", values)
 
