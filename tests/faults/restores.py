@@ -74,23 +74,6 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in own}
 
 
-def records(database: Path) -> list[str]:
-    """Return the schema and all rows, without the audit, to which a restore adds an entry.
-
-    The full-text index cannot be read itself, but its tables are among the others.
-    """
-    left_out = ("journal_event", "sqlite_sequence")
-    with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro&immutable=1", uri=True)) as file:
-        schema = file.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name").fetchall()
-        tables = [
-            name
-            for kind, name, sql in schema
-            if kind == "table" and name not in left_out and not sql.startswith("CREATE VIRTUAL TABLE")
-        ]
-        rows = [f"{name}: {row}" for name in tables for row in file.execute(f'SELECT * FROM "{name}"')]
-        return [str(one) for one in schema if one[1] not in left_out] + rows
-
-
 def restores_in_audit(database: Path) -> list[str]:
     """Return the messages of the restores in the audit of a database."""
     with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro&immutable=1", uri=True)) as file:
