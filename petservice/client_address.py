@@ -12,8 +12,9 @@ from django.http import HttpRequest
 
 Address = IPv4Address | IPv6Address
 
-# Maximum length of an X-Forwarded-For header whose client is kept in memory: some ten proxies.
-_MAX_CACHED = 400
+# Maximum number of characters of an X-Forwarded-For header that are read, from its end: those of some twenty proxies.
+# Strangers can send half a megabyte, which would stay in the cache.
+_MAX_FORWARDED_FOR = 1000
 
 
 @dataclass(frozen=True, eq=False)  # so that it is quickly found in a cache
@@ -67,7 +68,8 @@ def _network(text: str) -> IPv4Network | IPv6Network:
     return network if mapped is None or network.prefixlen < 96 else IPv4Network((mapped, network.prefixlen - 96))
 
 
-def client_address(peer: str | None, forwarded_for: str, proxies: Proxies) -> Address | None:
+@lru_cache(maxsize=256)  # most requests come from the same few clients
+def client_address(peer: str | None, forwarded_for: str, proxies: Proxies) -> str | None:
     """Return the client's address: the last one that a trusted proxy has reported, or None if it is unknown.
 
     `peer` is the other end of the connection, None for a unix socket. `forwarded_for` is the X-Forwarded-For header.
@@ -83,23 +85,12 @@ def client_address(peer: str | None, forwarded_for: str, proxies: Proxies) -> Ad
             address = hop
             if address not in proxies:
                 break
-    return address
-
-
-def _as_text(peer: str | None, forwarded_for: str, proxies: Proxies) -> str | None:
-    address = client_address(peer, forwarded_for, proxies)
     return None if address is None else str(address)
-
-
-# Most requests come from the same few clients.
-_cached_as_text = lru_cache(maxsize=256)(_as_text)
 
 
 def shown_address(peer: str | None, forwarded_for: str) -> str | None:
     """Return the address of a client of this service as text, or None if it is unknown."""
-    # Strangers can send half a megabyte, which would stay in the cache.
-    as_text = _cached_as_text if len(forwarded_for) <= _MAX_CACHED else _as_text
-    return as_text(peer, forwarded_for, settings.TRUSTED_PROXIES)
+    return client_address(peer, forwarded_for[-_MAX_FORWARDED_FOR:], settings.TRUSTED_PROXIES)
 
 
 def address_of(request: HttpRequest) -> str | None:
