@@ -1,1 +1,1 @@
-"""Django's PostgreSQL backend, with prepared statements and with waiting that lets other calls run."""
+"""Django's PostgreSQL backend, extended by the methods that both backends have."""

@@ -1,1 +1,1 @@
-"""Django's SQLite backend, with writes that wait for the disk together and off the event loop."""
+"""Django's SQLite backend, extended by the methods that both backends have."""
