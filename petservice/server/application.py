@@ -165,7 +165,7 @@ class Application:
     async def _answer(self, scope: Message, receive: Receive, record: AccessRecord | None) -> Response:
         """Return the response of the fast path, or else that of Django, or an error response."""
         if self.fast_path is not None:
-            response, receive = await self.fast_path.respond(scope, receive, record)
+            response = await self.fast_path.respond(scope, receive, record)
             if response is not None:
                 return response
         request = ReceivedRequest(scope)

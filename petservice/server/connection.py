@@ -8,7 +8,6 @@ import asyncio
 import time
 from collections.abc import Callable
 from enum import Enum, auto
-from http import HTTPStatus
 from typing import Any
 
 from gunicorn_h1c import H1CProtocol, LimitRequestHeaders, LimitRequestLine
@@ -214,7 +213,7 @@ class Connection(asyncio.Protocol):
             or not self._parser.is_complete
         )
         self._has_responded = True
-        if self._is_head or status == HTTPStatus.NOT_MODIFIED:
+        if self._is_head:
             body = b""
         data = head(status, headers, is_last=self._is_last) + body
         for start in range(0, len(data), RESPONSE_PIECE_BYTES):

@@ -54,6 +54,7 @@ def scope_of(parser: Any, scheme: str, server: Any, client: tuple[str, int] | No
         "headers": headers,
         "server": server if client else None,
         "client": client,
+        "body": b"",  # as far as the fast path has received it
         "is_last": closes or is_old or not parser.should_keep_alive or parser.method == b"CONNECT",
     }
 
@@ -65,6 +66,7 @@ class ReceivedRequest(Request):
         environ = _environ(scope)
         self.is_for_api = environ["PATH_INFO"].startswith(API)
         self._received: IO[bytes] = BytesIO() if self.is_for_api else SpooledTemporaryFile(UPLOAD_MEMORY_BYTES)  # noqa: SIM115
+        self._received.write(scope["body"])
         environ["wsgi.input"] = self._received
         super().__init__(environ)
         # The connection needs the id if it refuses the rest of the request.

@@ -89,7 +89,7 @@ def response_to(service: Service, *parts: bytes) -> Response:
 def request_of(path: str, *headers: tuple[bytes, bytes]) -> ReceivedRequest:
     """Return the request that the server makes of a GET."""
     scope = {"method": "GET", "scheme": "http", "raw_path": path.encode(), "query_string": b"", "headers": headers}
-    return ReceivedRequest({**scope, "server": None, "client": None})
+    return ReceivedRequest({**scope, "server": None, "client": None, "body": b""})
 
 
 def get(path: str, *headers: bytes, method: str = "GET") -> bytes:
