@@ -1,68 +1,91 @@
 """The retrying programs in api.md succeed although connections, requests and responses fail."""
 
-import io
 import json
 import os
+import re
 import subprocess
+import sys
 import time
-from contextlib import redirect_stdout
+import uuid
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
 
 from tests.contract.failing_proxy import Fault, failing_proxy
-from tests.contract.retrying_programs import PAUSES, Pets, Program, Run, assert_pauses, client, failure
-from tests.contract.transports import Reply, SocketTransport
+from tests.contract.transports import Headers, Reply, SocketTransport
 from tests.documents import block
-from tests.service import Service, free_port
+from tests.service import TLS, Service, free_port
 
 pytestmark = pytest.mark.once
 
 PYTHON = block("api.md", "retry-python")
 SHELL = block("api.md", "retry-shell")
+# The minimum and the maximum pause before each retry, in seconds.
+PAUSES = [(0.25, 0.35), (0.5, 0.6), (1.0, 1.1), (2.0, 2.1)]
 SHORT_OR_INVALID = ("0", "Wed, 21 Oct 2099 07:28:00 GMT", "-5", "soon", "")
 
 
-@pytest.fixture
-def python(monkeypatch: pytest.MonkeyPatch) -> Program:
-    def execute(source: str, environment: dict[str, str]) -> Run:
-        output, errors, waits = io.StringIO(), "", list[float]()
-        with monkeypatch.context() as patch, redirect_stdout(output):
-            patch.setattr(time, "sleep", waits.append)
-            for name, value in environment.items():
-                patch.setenv(name, value)
-            try:
-                exec(source, {"__name__": "__main__"})
-            except httpx.HTTPError as error:
-                errors = f"{type(error).__name__}: {error}"
-        return Run(not errors, output.getvalue(), errors, waits)
+class Pets:
+    """A fake service that creates one pet for each idempotency key, and one for each POST without a key."""
 
-    return Program(PYTHON, execute)
+    def __init__(self) -> None:
+        self.by_key: dict[str, dict[str, str]] = {}
+
+    def __call__(self, method: str, target: str, headers: Headers, body: bytes) -> Reply:
+        if method == "GET":
+            return Reply(200, [], json.dumps(list(self.by_key.values())).encode())
+        key = dict(headers).get("Idempotency-Key") or str(uuid.uuid4())
+        pet = self.by_key.setdefault(key, {"id": str(uuid.uuid4()), **json.loads(body)})
+        return Reply(201, [], json.dumps(pet).encode())
 
 
-@pytest.fixture
-def shell(tmp_path: Path) -> Program:
-    waits, sleep = tmp_path / "waits", tmp_path / "bin" / "sleep"
-    sleep.parent.mkdir()
-    sleep.write_text(f"#!/bin/sh\necho \"$*\" >> '{waits}'\n")
-    sleep.chmod(0o755)
+def failure(status: int, message: str = "On purpose.", **headers: str) -> Reply:
+    """Return an error response of the service; `retry_after` becomes the header Retry-After."""
+    body = {"error": {"code": "on_purpose", "message": message}}
+    return Reply(
+        status, [(name.replace("_", "-"), value) for name, value in headers.items()], json.dumps(body).encode()
+    )
 
-    def execute(source: str, environment: dict[str, str]) -> Run:
-        waits.write_text("")
-        environment = os.environ | environment | {"PATH": f"{sleep.parent}:{os.environ['PATH']}"}
-        # With the strictest options of a script into which a reader may paste it.
-        done = subprocess.run(["sh", "-eu", "-c", source], env=environment, capture_output=True, text=True)
-        return Run(done.returncode == 0, done.stdout, done.stderr, [float(wait) for wait in waits.read_text().split()])
 
-    return Program(SHELL, execute)
+class Run(NamedTuple):
+    """The result of a program."""
+
+    succeeded: bool
+    output: str
+    errors: str
+    waits: list[float]
+
+
+Program = Callable[..., Run]
 
 
 @pytest.fixture(params=["python", "shell"])
-def program(request: pytest.FixtureRequest) -> Program:
-    program: Program = request.getfixturevalue(request.param)
-    return program
+def program(request: pytest.FixtureRequest, tmp_path: Path) -> Program:
+    """A function that runs a program of the guide, whose pauses are recorded and skipped."""
+    waits, sleep = tmp_path / "waits", tmp_path / "sleep"
+    sleep.write_text(f"#!/bin/sh\necho \"$*\" >> '{waits}'\n")
+    sleep.chmod(0o755)
+    without_pauses = f"import time\ntime.sleep = lambda wait: print(wait, file=open({str(waits)!r}, 'a'))\n"
+    command, source = {
+        "python": ([sys.executable, "-c"], without_pauses + PYTHON),
+        # With the strictest options of a script into which a reader may paste it.
+        "shell": (["sh", "-eu", "-c"], SHELL),
+    }[request.param]
+
+    def run(url: str, key: str = "pets_test_key", timeout: int = 10) -> Run:
+        waits.write_text("")
+        text, changes = re.subn(r"(timeout=|--max-time )10\b", rf"\g<1>{timeout}", source)
+        assert changes == 1
+        # The program must not use a proxy that this machine is configured for.
+        variables = {"PETS_URL": f"{url}/v1", "PETS_API_KEY": key, "no_proxy": "*"}
+        environment = os.environ | variables | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+        done = subprocess.run([*command, text], env=environment, capture_output=True, text=True)
+        return Run(done.returncode == 0, done.stdout, done.stderr, [float(wait) for wait in waits.read_text().split()])
+
+    return run
 
 
 @pytest.fixture
@@ -72,6 +95,15 @@ def functions(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     names: dict[str, Any] = {"__name__": "pets"}
     exec(PYTHON, names)
     return names
+
+
+def client(url: str, key: str = "pets_test_key") -> httpx.Client:
+    return httpx.Client(base_url=f"{url}/v1", headers={"X-API-Key": key}, timeout=30, trust_env=False, verify=TLS)
+
+
+def assert_pauses(waits: list[float], pauses: list[tuple[float, float]]) -> None:
+    for wait, (minimum, maximum) in zip(waits, pauses, strict=True):
+        assert minimum <= wait <= maximum
 
 
 @pytest.mark.parametrize(
@@ -88,7 +120,7 @@ def functions(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_one_pet_is_created_after_any_series_of_faults(program: Program, steps: list[Fault | Reply]) -> None:
     pets = Pets()
     with failing_proxy(pets, steps) as proxy:
-        run = program.run(proxy.url, key="pets_test_secret")
+        run = program(proxy.url, key="pets_test_secret")
 
     (pet,) = pets.by_key.values()
     assert (pet["name"], pet["tag"]) == ("Rex", "dog")
@@ -104,21 +136,29 @@ def test_one_pet_is_created_after_any_series_of_faults(program: Program, steps: 
 def test_request_with_a_late_response_is_sent_again(program: Program) -> None:
     pets = Pets()
     with failing_proxy(pets, [Fault.LATE]) as proxy:
-        run = program.with_short_timeout().run(proxy.url)
+        run = program(proxy.url, timeout=1)
 
     assert run.succeeded, run.errors
     assert len(proxy.posts) > 1
     assert len(pets.by_key) == 1
 
 
-def test_each_pet_has_an_idempotency_key_of_its_own_and_the_shell_program_prints_only_the_pet(program: Program) -> None:
+def test_each_pet_has_an_idempotency_key_of_its_own(program: Program) -> None:
     pets = Pets()
     with failing_proxy(pets, [failure(500)]) as proxy:
-        runs = [program.run(proxy.url) for _ in range(2)]
+        assert all(program(proxy.url).succeeded for _ in range(2))
 
     assert len(pets.by_key) == 2
-    if program.source == SHELL:
-        assert [(json.loads(run.output), run.errors) for run in runs] == [(pet, "") for pet in pets.by_key.values()]
+
+
+@pytest.mark.parametrize("program", ["shell"], indirect=True)
+def test_the_shell_program_prints_only_the_pet(program: Program) -> None:
+    pets = Pets()
+    with failing_proxy(pets, [failure(500)]) as proxy:
+        run = program(proxy.url)
+
+    (pet,) = pets.by_key.values()
+    assert (json.loads(run.output), run.errors) == (pet, "")
 
 
 @pytest.mark.parametrize(
@@ -133,7 +173,7 @@ def test_program_gives_up_after_growing_pauses_or_a_client_error_and_prints_the_
 ) -> None:
     steps = [failure(status, f"Attempt {number}.", **headers) for number in range(1, 7)]
     with failing_proxy(Pets(), steps) as proxy:
-        run = program.run(proxy.url)
+        run = program(proxy.url)
 
     assert not run.succeeded
     assert len(proxy.posts) == len(pauses) + 1
@@ -142,7 +182,7 @@ def test_program_gives_up_after_growing_pauses_or_a_client_error_and_prints_the_
 
 
 def test_program_stops_after_five_attempts_without_a_response(program: Program) -> None:
-    run = program.run(f"http://127.0.0.1:{free_port()}")
+    run = program(f"http://127.0.0.1:{free_port()}")
 
     assert not run.succeeded
     assert run.errors
@@ -154,7 +194,7 @@ def test_program_stops_after_five_attempts_without_a_response(program: Program) 
 def test_long_retry_after_lengthens_the_pause(program: Program) -> None:
     steps = [failure(409, retry_after="1"), failure(429, retry_after="30"), failure(503, retry_after="1")]
     with failing_proxy(Pets(), steps) as proxy:
-        run = program.run(proxy.url)
+        run = program(proxy.url)
 
     assert run.waits[:2] == [1, 30]
     assert 1 <= run.waits[2] <= 1.1

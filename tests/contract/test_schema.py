@@ -61,15 +61,6 @@ def test_parameters_and_headers_do_not_change_the_document(server_transport: Soc
         assert described("", ("Accept", accepted), ("Accept-Language", "de")) == plain, accepted
 
 
-def test_all_errors_have_one_schema() -> None:
-    operations = [it for methods in json.loads(SNAPSHOT.read_text())["paths"].values() for it in methods.values()]
-    responses = [one for it in operations for status, one in it["responses"].items() if status >= "400"]
-
-    schemas = {one["content"]["application/json"]["schema"]["$ref"] for one in responses}
-
-    assert schemas == {"#/components/schemas/ErrorResponse"}
-
-
 @pytest.mark.django_db
 def test_a_program_without_headers_reads_all_pages_as_the_parameter_says(client: Client, create_key: Any) -> None:
     """Tools that are made from the document show a model the parameters and the bodies, and no headers."""

@@ -16,8 +16,17 @@ DEEP = b"[" * 5000 + b"]" * 5000
 
 ROWS = [
     post("64 KiB", padded(MAX_BODY), check=creates(name="Rex")),
-    post("64 KiB and a byte", padded(MAX_BODY + 1), 400, says("65536")),
+    post("64 KiB and a byte", padded(MAX_BODY + 1), 400, says("The body is too large: send at most 65536 bytes.")),
     post("a megabyte", padded(2**20), 400, says("65536")),
+    post("array", [], 400, says('The body must be a JSON object, for example {"name": "Rex"}.')),
+    post(
+        "no quotes",
+        b"{name: Rex}",
+        400,
+        says(
+            "is not valid JSON (unexpected character, expected a string key: line 1 column 2 (char 1)): send an object"
+        ),
+    ),
     *(
         post(f"body {name}", body, 400)
         for name, body in {
@@ -34,7 +43,6 @@ ROWS = [
             "byte order mark": b'\xef\xbb\xbf{"name":"Rex"}',
             "5000 deep": DEEP,
             "5000 deep in a field": b'{"name":"Rex","x":' + DEEP + b"}",
-            "array": b"[]",
             "array of a pet": b'[{"name":"Rex"}]',
             "string": b'"Rex"',
             "number": b"5",
@@ -115,32 +123,40 @@ ROWS += [
 ]
 
 TEXTS = ("name", *OPTIONAL_TEXTS)
+# Messages, in which %s is the name of the field.
+NO_NAME = 'name is required: send a string, for example {"name": "Rex"}.'
+NO_STRING = '%s must be a JSON string, as in {"%s": "…"}; got a number.'
+BLANK = "%s must not be blank."
+NUL = "%s must not contain the NUL character (\\u0000): leave it out."
+TOO_LONG = "%s must have at most 255 characters; got 256."
 ROWS += [
     post("name missing", {"tag": "dog"}, 400, says("name")),
-    post("empty object", {}, 400, says("name")),
+    post("empty object", {}, 400, says(NO_NAME)),
+    post("name missing, and a wrong tag", {"tag": 5}, 400, says(f"{NO_NAME} {NO_STRING}".replace("%s", "tag"))),
+    post("tag null", {"name": "Rex", "tag": None}, 400, says("not null: leave it out if there is none.")),
     post("name in another case", {"Name": "Rex"}, 400, says("name")),
     *(
-        post(f"{field} {name}", {"name": "Rex"} | {field: value}, 400, says(field))
+        post(f"{field} {name}", {"name": "Rex"} | {field: value}, 400, says(message.replace("%s", field)))
         for field in TEXTS
-        for name, value in [
-            ("null", None),
-            ("number", 5),
-            ("decimal", 1.5),
-            ("true", True),
-            ("false", False),
-            ("list", ["Rex"]),
-            ("object", {"x": "Rex"}),
-            ("empty", ""),
-            ("blank", "  "),
-            ("tab and line feed", "\t\n"),
-            ("Unicode blank", "\u3000\u00a0"),
-            ("blank to Python only", "\u001c\u0085"),
-            ("blank to JSON Schema only", "\ufeff \ufeff"),
-            ("NUL", "R\0x"),
-            ("NUL alone", "\0"),
-            ("of 256 characters", "x" * 256),
-            ("of 256 emoji", "🐕" * 256),
-            ("of 255 characters and a blank", "x" * 255 + " "),
+        for name, value, message in [
+            ("null", None, "%s must be a string, not null"),
+            ("number", 5, NO_STRING),
+            ("decimal", 1.5, NO_STRING),
+            ("true", True, NO_STRING.replace("number", "boolean")),
+            ("false", False, NO_STRING.replace("number", "boolean")),
+            ("list", ["Rex"], NO_STRING.replace("a number", "an array")),
+            ("object", {"x": "Rex"}, NO_STRING.replace("a number", "an object")),
+            ("empty", "", BLANK),
+            ("blank", "  ", BLANK),
+            ("tab and line feed", "\t\n", BLANK),
+            ("Unicode blank", "\u3000\u00a0", BLANK),
+            ("blank to Python only", "\u001c\u0085", BLANK),
+            ("blank to JSON Schema only", "\ufeff \ufeff", BLANK),
+            ("NUL", "R\0x", NUL),
+            ("NUL alone", "\0", NUL),
+            ("of 256 characters", "x" * 256, TOO_LONG),
+            ("of 256 emoji", "🐕" * 256, TOO_LONG),
+            ("of 255 characters and a blank", "x" * 255 + " ", TOO_LONG),
         ]
     ),
     *(

@@ -50,10 +50,11 @@ def get(
     return Row(id, method, target, headers, b"", status, CODES.get(status), check)
 
 
-def post(
-    id: str, body: bytes | dict[str, Any], status: int = 201, check: Check | None = None, headers: Headers | None = None
-) -> Row:
-    """Return a row for POST /v1/pets, by default with JSON as the content type and a read-and-write key."""
+def post(id: str, body: Any, status: int = 201, check: Check | None = None, headers: Headers | None = None) -> Row:
+    """Return a row for POST /v1/pets, by default with JSON as the content type and a read-and-write key.
+
+    A body that is not bytes is sent as JSON.
+    """
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     headers = [*WRITE, TYPE] if headers is None else headers
     return Row(id, "POST", "/v1/pets", headers, content, status, CODES.get(status), check)
