@@ -110,18 +110,11 @@ class EndpointsHandler(Handler):
         return super().get_response(request)
 
 
-def _recorded_probe() -> int:
-    """Return the number of unapplied migrations, and record the start and the end of the probe in a file.
-
-    The probe waits while the file `slow` exists and the file `released` does not.
-    """
-    probe = FOLDER / f"probe-{time.monotonic_ns()}"
-    probe.touch()
+def _check_that_may_wait() -> int:
+    """Return the number of unapplied migrations, after a wait if the file `slow` exists."""
     if (FOLDER / "slow").exists():
         _hold()
-    missing = missing_migrations()
-    probe.write_text(str(time.monotonic_ns()))
-    return missing
+    return missing_migrations()
 
 
 def _hold() -> None:
@@ -145,6 +138,6 @@ def _meta(request: HttpRequest) -> str:
     return json.dumps(strings | own)
 
 
-readiness.missing_migrations = _recorded_probe
+readiness.missing_migrations = _check_that_may_wait
 wsgi_application = EndpointsHandler()
 application = CountingApplication(wsgi_application)

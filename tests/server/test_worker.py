@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -129,6 +130,25 @@ def test_blocked_worker_is_replaced(tmp_path: Path) -> None:
         assert any(f"WORKER TIMEOUT (pid:{first})" in message for message in messages)
         (stacks,) = (message for message in messages if message.startswith("Worker timed out; stack traces:"))
         assert re.search(r'endpoints.py", line \d+ in get_response', stacks), "the log shows the blocking line"
+
+
+@pytest.mark.long
+def test_worker_with_a_blocked_readiness_check_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "slow").touch()
+    with (
+        service_with_test_endpoints(tmp_path, "--timeout", "2", TEST_CHECK_TIMEOUT="0.2") as service,
+        Client(service) as client,
+    ):
+        (first,) = booted_workers(service)
+        client.send(get("/ready"))
+        assert client.response().status == 503
+
+        until = time.monotonic() + 7  # three times the timeout of a blocked worker
+        while time.monotonic() < until:
+            client.send(get("/v1/worker"))
+            assert client.response().body == str(first).encode()
+            time.sleep(0.05)  # between two requests
+        release(tmp_path)
 
 
 def test_meta_of_a_request_is_the_same_as_under_wsgi(with_short_timeout: Service) -> None:
