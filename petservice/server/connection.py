@@ -51,7 +51,6 @@ class State(Enum):
     # The client, which gets no further response. Until it leaves, all that it sends is dropped, because closing the
     # connection earlier would reset it, and the last response would be lost.
     LINGERING = auto()
-    CLOSED = auto()
 
 
 class Connection(asyncio.Protocol):
@@ -102,7 +101,6 @@ class Connection(asyncio.Protocol):
         self._worker.connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._enter(State.CLOSED, None)
         self._worker.connections.discard(self)
         self._ended()
         self._cancel()

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import pytest
 from django.db import connection, transaction
@@ -91,12 +90,3 @@ def test_copied_rows_are_part_of_the_transaction_and_are_counted() -> None:
         backend().copy_rows("pets_pet", columns, batches)
     assert sorted(Pet.objects.values_list("name", flat=True)) == sorted(names)
     assert inventory_counts()["sold"] == 3
-
-
-def test_writers_wait_until_the_transaction_ends(other: ThreadPoolExecutor) -> None:
-    with transaction.atomic():
-        backend().lock_out_writers(["pets_pet"])
-        writing = other.submit(on_a_connection, partial(Pet.objects.create, name="Rex"))
-        with pytest.raises(TimeoutError):
-            writing.result(timeout=0.5)
-    writing.result(timeout=30)

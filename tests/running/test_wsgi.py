@@ -8,9 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-import psycopg
 import pytest
-from django.db import connection
 
 from tests.service import GUNICORN, ROOT, Service
 
@@ -40,16 +38,3 @@ def test_pages_and_their_files_are_served(gunicorn: Service) -> None:
             assert response.status_code == 200
             assert response.headers["Content-Length"]
             assert "Transfer-Encoding" not in response.headers
-
-
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no timeouts for statements")
-@pytest.mark.parametrize("gunicorn", ["sync"], indirect=True)
-def test_request_that_waits_for_a_lock_times_out(gunicorn: Service, service_key: str) -> None:
-    """The sync worker calls Django in its main thread, and gunicorn would abort a request after 30 seconds."""
-    with psycopg.connect(gunicorn.environment["DATABASE_URL"]) as other, gunicorn.client(service_key) as client:
-        other.execute("LOCK TABLE pets_pet")
-        response = client.get("/v1/pets", timeout=15)
-        other.rollback()
-
-        assert (response.status_code, response.json()["error"]["code"]) == (500, "internal_error")
-        assert client.get("/v1/pets").status_code == 200
