@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 from django.db import IntegrityError, transaction
 
-from pets.fields import EDITABLE, OPTIONAL_TEXTS, new_pet_id
-from pets.files.rows import Line, Row
+from pets.fields import EDITABLE
+from pets.files.rows import Line
 from pets.models import Pet
 
 _CHANGED = "some of these pets were changed after the preview. Check the new preview and confirm again."
@@ -47,20 +47,20 @@ def errors_in(lines: Iterable[Line]) -> Iterator[tuple[int, str]]:
     first: dict[str, int] = {}
     for line in lines:
         yield from ((line.number, error) for error in line.errors)
-        if line.row and line.row.id and first.setdefault(line.row.id, line.number) != line.number:
-            yield line.number, f"Duplicate ID: also on line {first[line.row.id]}."
+        pk = line.values.get("id")
+        if pk and first.setdefault(pk, line.number) != line.number:
+            yield line.number, f"Duplicate ID: also on line {first[pk]}."
 
 
 def changes_by(lines: Sequence[Line], *, lock: bool = False) -> list[RowChange]:
     """Compare lines without errors with the pets; `lock` keeps the pets locked until the current transaction ends."""
-    rows = [(line.number, line.row, line.values) for line in lines if line.row]
     pets = Pet.objects.select_for_update() if lock else Pet.objects.all()
     # All imports lock pets in the same order, so that two imports of the same pets do not deadlock.
-    existing = pets.order_by("pk").in_bulk(sorted(row.id for _, row, _ in rows if row.id))
+    existing = pets.order_by("pk").in_bulk(sorted(line.values["id"] for line in lines if "id" in line.values))
     found = []
-    for number, row, values in rows:
-        before = existing.get(row.id or "")
-        found.append(RowChange(number, before, _after(row, values, before)))
+    for line in lines:
+        before = existing.get(line.values.get("id", ""))
+        found.append(RowChange(line.number, before, _after(line.values, before)))
     return found
 
 
@@ -70,16 +70,14 @@ def digest_of(changes: Sequence[RowChange]) -> str:
     return sha256(orjson.dumps(before)).hexdigest()
 
 
-def _after(row: Row, values: Any, before: Pet | None) -> Pet:
+def _after(values: dict[str, Any], before: Pet | None) -> Pet:
     if before is None:
         # A row with an ID may be a deleted pet again, whose version a list may still show. So it gets another one.
-        version = {"version": randbelow(1 << 30)} if row.id else {}
-        return Pet(**row._asdict() | {"id": row.id or new_pet_id()} | version)
+        version = {"version": randbelow(1 << 30)} if "id" in values else {}
+        return Pet(**values | version)
     after = copy(before)
     for field in EDITABLE:
-        # A missing column changes nothing. An empty cell removes an optional text and keeps a status.
-        if values.get(field) or (field in OPTIONAL_TEXTS and field in values):
-            setattr(after, field, getattr(row, field))
+        setattr(after, field, values.get(field, getattr(before, field)))
     return after
 
 

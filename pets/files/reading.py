@@ -2,13 +2,12 @@
 
 from collections.abc import Generator
 from contextlib import closing
-from datetime import datetime
 from itertools import islice
 
 from pets.files.columns import OWN, ColumnMapping, known_columns, values
 from pets.files.csv_rows import csv_rows
 from pets.files.json_pets import json_pets
-from pets.files.rows import KNOWN_COLUMNS, BrokenFileError, File, Line, Rows, clean, column_of
+from pets.files.rows import KNOWN_COLUMNS, BrokenFileError, File, Line, Rows, checked, column_of
 from pets.files.workbook import workbook_rows
 
 # Maximum number of columns with a name, which people can read, and of all columns, because each row takes time and
@@ -34,22 +33,17 @@ def rows(file: File, kind: str, mapping: ColumnMapping) -> Rows:
         yield from found
 
 
-def checked_lines(
-    file: File, kind: str, *, now: datetime, created_by: str, mapping: ColumnMapping = OWN
-) -> Generator[Line]:
+def checked_lines(file: File, kind: str, mapping: ColumnMapping = OWN) -> Generator[Line]:
     """Yield the lines of a file, which is "csv", "xlsx", or else an array or lines of JSON.
 
-    `clean` describes the defaults of missing values. If the rest of the file cannot be split into rows, the last line
-    has an error. Close the generator before the file, unless it is read to the end.
+    If the rest of the file cannot be split into rows, the last line has an error. Close the generator before the file,
+    unless it is read to the end.
     """
     try:
         is_table = kind in ("csv", "xlsx")
         for number, found in values(rows(file, kind, mapping), mapping) if is_table else json_pets(file):
-            if isinstance(found, str):
-                yield Line(number, None, [found])
-            else:
-                yield Line(number, *clean(found, now=now, created_by=created_by), found)
+            yield Line(number, {}, [found]) if isinstance(found, str) else checked(number, found)
     except BrokenFileError as error:
-        yield Line(error.line, None, [error.problem])
+        yield Line(error.line, {}, [error.problem])
     except UnicodeError:
-        yield Line(0, None, ["The text is not UTF-16, as its beginning says: save the file as UTF-8."])
+        yield Line(0, {}, ["The text is not UTF-16, as its beginning says: save the file as UTF-8."])

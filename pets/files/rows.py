@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from rest_framework.exceptions import ValidationError
 
-from pets.fields import OPTIONAL_TEXTS
+from pets.fields import EDITABLE, OPTIONAL_TEXTS
 from pets.models import Pet
 from petservice.admin_pages.wording import first_names
 from petservice.api.serializers import JSON_TYPES, TextField
@@ -17,24 +17,15 @@ from petservice.api.validators import is_id
 from petservice.monitoring.redaction import echo
 
 
-class Row(NamedTuple):
-    """A pet in a file; a pet without an id is new."""
-
-    id: str | None
-    name: str
-    tag: str | None
-    status: str
-    created_at: datetime
-    created_by: str | None
-
-
 class Line(NamedTuple):
-    """A row of the file, or its errors, and the number of the line on which it begins, counted from 1."""
+    """The values of a pet in a file, or their errors, and the number of the line on which it begins, counted from 1.
+
+    A pet without an id is new. Missing columns have no value.
+    """
 
     number: int
-    row: Row | None
-    errors: list[str]
-    values: Mapping[str, Any] = {}  # unchanged, as the file has them
+    values: dict[str, Any]
+    errors: list[str] = []
 
 
 # A file of which readers can look at the beginning.
@@ -55,7 +46,7 @@ Rows = Generator[tuple[int, list[str] | str]]
 # Pairs of a line number and the values of its row, or an error message.
 Values = Iterator[tuple[int, dict[str, Any] | str]]
 
-COLUMNS = Row._fields
+COLUMNS = ("id", *EDITABLE, "created_at", "created_by")
 # Also the column of exports that imports ignore, because the database keeps the time of a sale.
 KNOWN_COLUMNS = frozenset([*COLUMNS, "sold_at"])
 # The formats that are written. A file of JSON that is read may be an array as well, because the admin exports arrays.
@@ -63,8 +54,10 @@ FORMATS = ("csv", "jsonl")
 FORMATS_BY_SUFFIX = {".csv": "csv", ".json": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 # The formats that are read.
 IMPORTED_FORMATS_BY_SUFFIX = {".xlsx": "xlsx", ".tsv": "csv", ".txt": "csv"} | FORMATS_BY_SUFFIX
+# The columns whose empty cells say that a pet has no value, where those of others say nothing.
+_NULLABLE = (*OPTIONAL_TEXTS, "created_by")
 # The columns that may contain any text, formulas included.
-FREE_TEXT = ("name", *OPTIONAL_TEXTS, "created_by")
+FREE_TEXT = ("name", *_NULLABLE)
 _STATUSES = Pet.Status.values
 # Invisible characters that are no white space: the mark of DOS for the end of a file, and characters without a width.
 _INVISIBLE = "\x1a\u200b\u200c\u200d\u2060\ufeff"
@@ -76,25 +69,23 @@ VISIBLE = re.compile(f"[^{INVISIBLE}]")
 _MAX_NAMED = 5
 
 
-def clean(values: Mapping[str, Any], *, now: datetime, created_by: str) -> tuple[Row | None, list[str]]:
-    """Return the row with these values, or None and one sentence for each error.
-
-    A row without a time gets `now`, and a row without a column for the creator gets `created_by`.
-    """
-    row: dict[str, Any] = dict.fromkeys(COLUMNS) | {"status": Pet.Status.AVAILABLE.value, "created_at": now}
-    if "created_by" not in values:
-        row["created_by"] = created_by
+def checked(number: int, found: Mapping[str, Any]) -> Line:
+    """Return the line that has these values, or one sentence for each error."""
+    values: dict[str, Any] = {}
     errors: list[str] = []
     for column in COLUMNS:
-        value = values.get(column)
+        value = found.get(column)
         if value is None or value == "":
-            errors += ["name is required."] if column == "name" else []
+            if column == "name":
+                errors.append("name is required.")
+            elif column in _NULLABLE and column in found:
+                values[column] = None
             continue
         try:
-            row[column] = _CHECKS[column](value)
+            values[column] = _CHECKS[column](value)
         except ValidationError as error:
             errors += map(str, error.detail)
-    return (None, errors) if errors else (Row._make(row.values()), [])
+    return Line(number, {}, errors) if errors else Line(number, values)
 
 
 def _got(value: Any) -> str:

@@ -41,7 +41,7 @@ def columns(model: type[Any]) -> set[str]:
         ("the values of a pet in the trash", values_of(Pet(**TEXTS)), columns(Pet) - {"id"}),
         ("pets.serializers.PetSerializer", PetSerializer().fields, SHOWN),
         ("pets.serializers.CreatePetRequestSerializer", CreatePetRequestSerializer().fields, TEXTS),
-        ("pets.files.rows.Row", COLUMNS, columns(Pet) - {"version", "sold_at"}),
+        ("pets.files.rows.COLUMNS", COLUMNS, columns(Pet) - {"version", "sold_at"}),
         ("the example pets.schema.REX", REX, SHOWN),
     ],
 )

@@ -144,7 +144,7 @@ def _preview(request: HttpRequest, upload: Upload) -> HttpResponse:
         return _errors_page(request, upload, errors)
     found = import_diff.changes_by(lines)
     upload.keep(digest=import_diff.digest_of(found))
-    fields = [*EDITABLE, "created_at"] if any(line.values.get("created_at") for line in lines) else EDITABLE
+    fields = [*EDITABLE, "created_at"] if any("created_at" in line.values for line in lines) else EDITABLE
     changes = [change for change in found if change.kind != "skip"]
     unchanged = [change for change in found if change.kind == "skip"]
     return _page(
@@ -163,13 +163,12 @@ def _preview(request: HttpRequest, upload: Upload) -> HttpResponse:
 
 def _lines(request: HttpRequest, upload: Upload) -> list[Line]:
     """Return the lines of the file, at most one more than the limit."""
-    # The creator of a new pet is the user who imports it, not the creator that the file names.
-    created_by = creator.of_staff(request.user.get_username())
-    mapping = ColumnMapping.stored(upload.mapping)
-    lines = checked_lines(upload.open(), upload.kind, now=timezone.now(), created_by=created_by, mapping=mapping)
-    return [
-        line._replace(row=line.row and line.row._replace(created_by=created_by)) for line in islice(lines, MAX_ROWS + 1)
-    ]
+    found = checked_lines(upload.open(), upload.kind, ColumnMapping.stored(upload.mapping))
+    lines = [*islice(found, MAX_ROWS + 1)]
+    for line in lines:
+        # The creator of a new pet is the user who imports it, not the creator that the file names.
+        line.values["created_by"] = creator.of_staff(request.user.get_username())
+    return lines
 
 
 def _cell(change: RowChange, field: str) -> str:

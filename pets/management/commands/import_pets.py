@@ -88,9 +88,8 @@ class Command(DatabaseCommand):
             dates=options["dates"] or "",
             **{name: options[name] for name in ("skip_unnamed", "sheet", "encoding")},
         )
-        created_by = creator.of_command("import_pets")
         with all_or_nothing("imported"), _opened(file) as source:
-            self._read = partial(_read, source, file_format, now=timezone.now(), created_by=created_by, mapping=mapping)
+            self._read = partial(_read, source, file_format, mapping)
             digest = file_digest(source, "sha256").hexdigest()
             count, has_new = self._check()
             self._insert(count, digest, once=has_new and not options["again"])
@@ -107,7 +106,7 @@ class Command(DatabaseCommand):
             for batch in self._read():
                 for line in batch:
                     count += 1
-                    has_new |= line.row is not None and line.row.id is None
+                    has_new |= "id" not in line.values
                     errors += [(line.number, error) for error in line.errors]
                 bar.update(len(batch))
                 if len(errors) >= _MAX_ERRORS:
@@ -140,13 +139,15 @@ class Command(DatabaseCommand):
         """Yield the rows of the table of pets, and count them on a progress bar."""
         # A row may be a deleted pet again, whose version a list may still show. So all get another one.
         version = randbelow(1 << 30)
+        usual = {"status": Pet.Status.AVAILABLE.value, "created_at": timezone.now()}
+        usual["created_by"] = creator.of_command("import_pets")
         for batch in self._read():
             rows = []
             for line in batch:
-                if line.row is None:  # the file was changed after the check
+                if line.errors:  # the file was changed after the check
                     raise CommandError(f"The file is being written to: line {line.number}. Nothing was imported.")
-                created_at = connection.ops.adapt_datetimefield_value(line.row.created_at)
-                row = line.row._asdict() | {"id": line.row.id or new_pet_id(), "created_at": created_at}
+                row = dict.fromkeys(COLUMNS) | {"id": new_pet_id()} | usual | line.values
+                row["created_at"] = connection.ops.adapt_datetimefield_value(row["created_at"])
                 rows.append((*row.values(), version))
             yield rows
             bar.update(len(batch))
@@ -155,7 +156,7 @@ class Command(DatabaseCommand):
         """Yield an error for each row whose id the database or an earlier row has."""
         for batch in self._read():
             # The first line of each id, because the errors below name the other ones.
-            numbers = {line.row.id: line.number for line in reversed(batch) if line.row and line.row.id}
+            numbers = {line.values["id"]: line.number for line in reversed(batch) if "id" in line.values}
             existing = set(Pet.objects.filter(pk__in=numbers).values_list("pk", flat=True))
             yield from (
                 (line, f"A pet with the ID {pk} already exists.") for pk, line in numbers.items() if pk in existing
@@ -182,10 +183,10 @@ def _pair_with(meanings: Collection[str]) -> Callable[[str], tuple[str, str]]:
     return parse
 
 
-def _read(source: File, kind: str, **options: Any) -> Iterator[list[Line]]:
+def _read(source: File, kind: str, mapping: ColumnMapping) -> Iterator[list[Line]]:
     """Yield batches of the lines of a file, from its beginning."""
     source.seek(0)
-    with closing(checked_lines(source, kind, **options)) as lines:
+    with closing(checked_lines(source, kind, mapping)) as lines:
         while batch := [*islice(lines, _BATCH)]:
             yield batch
 
