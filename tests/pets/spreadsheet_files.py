@@ -63,13 +63,7 @@ WRAPPER = """{"pets": [
 ]}
 """
 
-# The file, the extension of its name, and its errors with their lines. The page asks about some of the files instead.
-ASKED = (
-    "text in a column without a name",
-    "text before columns with names",
-    "an error below empty rows",
-    "a name that is missing",
-)
+# The file, the extension of its name, and its errors with their lines.
 REJECTED: dict[str, tuple[str, str, list[tuple[int, str]]]] = {
     "text in a column without a name": ("name,tag,,\nMordka,cat,3,\nMisio,dog,,\n", "csv", [(2, NO_NAME)]),
     "text before columns with names": ("name,,,tag\nMordka,,3,cat\n", "csv", [(2, NO_NAME)]),

@@ -199,16 +199,6 @@ def test_each_deletion_removes_the_values_of_a_limited_number_of_expired_pets_an
     assert names(staff, TRASH) == ["Pet 4"]
 
 
-def test_an_entry_of_the_history_is_no_row_of_the_trash(staff: Client) -> None:
-    rex = create_pet(name="Rex")
-    edit(staff, rex, {"tag": "dog"})
-    item = Item.objects.get()
-
-    assert put_back(staff, item.pk) == ["1 pet could not be put back: not in the trash any more."]
-    assert staff.get(reverse("admin:pets_trashedpet_change", args=[item.pk])).status_code == 302
-    assert Item.objects.values_list("before", "after").get() == ({"tag": None}, {"tag": "dog"})
-
-
 # The list.
 
 
