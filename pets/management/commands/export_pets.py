@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 from django.core.management.base import CommandError
@@ -76,14 +77,11 @@ def _opened(file: str) -> Iterator[IO[bytes]]:
         raise CommandError(f"{file} is not a regular file. Use - for standard output.")
     if not path.parent.is_dir():
         raise CommandError(f"{file}: the folder does not exist.")
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        # Only its owner may read the file, as a backup.
-        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode=0o600), "wb") as target:
+    with TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+        unfinished = Path(folder) / path.name
+        unfinished.touch(mode=0o600)  # only its owner may read the file, as a backup
+        with unfinished.open("wb") as target:
             yield target
             target.flush()
             os.fsync(target.fileno())
         unfinished.replace(path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise

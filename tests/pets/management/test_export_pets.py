@@ -45,6 +45,7 @@ def test_an_export_replaces_an_existing_file_also_by_a_link_and_leaves_no_other(
 
     assert path.read_bytes() == b"id,name,tag,status,created_at,created_by,sold_at\r\n"
     assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o600
     assert sorted(path.parent.iterdir()) == [link, path]
 
 
