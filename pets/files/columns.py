@@ -147,17 +147,11 @@ def values(rows: Rows, mapping: ColumnMapping) -> Values:
 
 def in_utc(text: str, dates: str) -> str | None:
     """Return a time as the rows of files have it, or None if it is not written in this way, or as ISO 8601."""
-    text, moment = text.strip(), None
-    with suppress(ValueError):
-        moment = datetime.fromisoformat(text)
-    for clock in _CLOCKS:
-        with suppress(ValueError):
-            moment = moment or datetime.strptime(text, DATES[dates] + clock)  # noqa: DTZ007  # it gets one below
-    if moment is None:
-        return None
-    try:
-        return (
-            (moment if moment.tzinfo else moment.replace(tzinfo=settings.STORE_TIME_ZONE)).astimezone(UTC).isoformat()
-        )
-    except OverflowError:
-        return None
+    text = text.strip()
+    for pattern in ("", *(DATES[dates] + clock for clock in _CLOCKS)):
+        with suppress(ValueError, OverflowError):
+            moment = datetime.strptime(text, pattern) if pattern else datetime.fromisoformat(text)  # noqa: DTZ007
+            if moment.tzinfo is None:
+                moment = moment.replace(tzinfo=settings.STORE_TIME_ZONE)
+            return moment.astimezone(UTC).isoformat()
+    return None
