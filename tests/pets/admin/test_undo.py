@@ -16,7 +16,6 @@ from petservice.journal.models import Event, Item
 from store.services import inventory_counts
 from tests.backoffice.pages import messages, read, text_of, undo_url
 from tests.backoffice.staff import granted, logged_in
-from tests.journal.events import last_record
 from tests.pets.admin.import_export.import_pages import confirm as confirm_import
 from tests.pets.admin.import_export.import_pages import upload
 from tests.pets.admin.pet_pages import LIST, edit, histories, names, undo, versions_shown
@@ -99,31 +98,6 @@ def test_the_undo_of_an_import_removes_added_pets_and_restores_changed_ones(staf
     }
     assert TrashedPet.objects.get().record_name == "New"
     assert Event.objects.get(kind=Event.Kind.UNDONE).count == 2
-
-
-def test_the_audit_and_the_history_of_an_undo_and_an_import_of_one_pet_name_it_and_its_fields(staff: Client) -> None:
-    rex = create_pet(name="Rex")
-
-    imported = confirm_import(staff, upload(staff, f"id,name,tag,status\n{rex.pk},Max,none,sold\n"))
-    assert last_record(Event.Kind.IMPORTED) == (rex.pk, "Max")
-    undo(staff, imported)
-    assert last_record(Event.Kind.UNDONE) == (rex.pk, "Rex")
-    # The fields have one order, and texts are quoted.
-    assert [message for _, message in histories(staff, rex)] == [
-        "Undone: Name changed from “Max” to “Rex”. Status changed from sold to available. "
-        "Tag changed from “none” to nothing.",
-        "Imported: Name changed from “Rex” to “Max”. Status changed from available to sold. "
-        "Tag changed from nothing to “none”.",
-    ]
-    added = confirm_import(staff, upload(staff, "name\nTom\n"))
-    tom = Pet.objects.get(name="Tom")
-    assert last_record(Event.Kind.IMPORTED) == (tom.pk, "Tom")
-    undo(staff, added)
-    assert last_record(Event.Kind.UNDONE) == (tom.pk, "Tom")
-    undo(staff, confirm(staff, act(staff, "delete_selected", {}, rex)))
-    assert last_record(Event.Kind.UNDONE) == (rex.pk, "Rex")
-    undo(staff, confirm_import(staff, upload(staff, "name\nBo\nMia\n")))
-    assert last_record(Event.Kind.IMPORTED) == last_record(Event.Kind.UNDONE) == (None, None)
 
 
 def test_thousands_of_pets_on_all_pages_are_changed_and_undone_together(staff: Client) -> None:

@@ -22,6 +22,7 @@ from petservice.journal.models import Event, Item
 from store.services import inventory_counts
 from tests.backoffice.pages import messages
 from tests.backoffice.staff import granted
+from tests.journal.events import last_record
 from tests.pets.admin.import_export.import_pages import (
     COLUMNS,
     CONFIRM,
@@ -133,6 +134,7 @@ def test_an_empty_status_a_missing_column_and_the_time_of_creation_change_nothin
     confirm(staff, page)
     assert stored() == [(pet.pk, "Max", "dog", "sold")]
     assert Pet.objects.get().created_at == pet.created_at
+    assert last_record(Event.Kind.IMPORTED) == (pet.pk, "Max")
 
 
 def test_a_long_preview_shows_its_beginning_and_counts_all(staff: Client) -> None:
