@@ -139,14 +139,15 @@ class Command(DatabaseCommand):
         """Yield the rows of the table of pets, and count them on a progress bar."""
         # A row may be a deleted pet again, whose version a list may still show. So all get another one.
         version = randbelow(1 << 30)
-        usual = {"status": Pet.Status.AVAILABLE.value, "created_at": timezone.now()}
-        usual["created_by"] = creator.of_command("import_pets")
+        usual: dict[str, Any] = {"status": Pet.Status.AVAILABLE.value, "created_by": creator.of_command("import_pets")}
         for batch in self._read():
             rows = []
             for line in batch:
                 if line.errors:  # the file was changed after the check
                     raise CommandError(f"The file is being written to: line {line.number}. Nothing was imported.")
-                row = dict.fromkeys(COLUMNS) | {"id": new_pet_id()} | usual | line.values
+                # Each pet has a time of its own, because the lists sort those with one time by id.
+                own = {"id": new_pet_id(), "created_at": timezone.now()}
+                row = dict.fromkeys(COLUMNS) | usual | own | line.values
                 row["created_at"] = connection.ops.adapt_datetimefield_value(row["created_at"])
                 rows.append((*row.values(), version))
             yield rows
