@@ -1,17 +1,14 @@
 """Clients that create and fetch pets, and record the responses."""
 
-import http.client
 import itertools
-import json
 import threading
 import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from typing import NamedTuple
 
 import httpx
 import pytest
@@ -19,22 +16,19 @@ import pytest
 from tests.service import Service
 from tests.waiting import wait_until
 
-# Seconds that a client waits for a connection or a response.
-TIMEOUT = 30
+# Seconds that clients may take to end, which is longer than a client waits for a response.
+TIMEOUT = 60
 # Seconds between a failure and a client's next request, so that a starting service gets enough processor time.
 PAUSE_AFTER_FAILURE = 0.25
 
 
-class TimedResponse(NamedTuple):
-    """The result of a request, with its times on the monotonic clock."""
+class Attempt(NamedTuple):
+    """A request, with its times on the monotonic clock."""
 
     began: float
     ended: float
-    result: str  # the method and the status, and the error code of a failure
-
-    @property
-    def seconds(self) -> float:
-        return self.ended - self.began
+    # The method, the status and the error code of the response, or `no response`.
+    result: str
 
 
 @dataclass
@@ -50,76 +44,63 @@ class Load:
     pause: float = 0.3
     # The ids of the pets whose creation got 201, by their unique names.
     created: dict[str, str] = field(default_factory=dict)
-    # The number of responses by method and status, and of refused and broken connections.
-    saw: Counter[str] = field(default_factory=Counter)
-    # All responses in the order of their arrival.
-    responses: list[TimedResponse] = field(default_factory=list, repr=False)
+    # All requests in the order in which they ended.
+    attempts: list[Attempt] = field(default_factory=list, repr=False)
     missing: list[str] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
     _is_awaited: bool = False
     _is_over: bool = False
 
+    @property
+    def saw(self) -> Counter[str]:
+        """Return the number of requests by their result."""
+        return Counter(attempt.result for attempt in self.attempts)
+
     def client(self, *, retries: bool, keeps: bool) -> None:
-        """Create pets until the load ends, on one connection if `keeps`, otherwise on a new one for each pet."""
-        connection = self._connection()
-        try:
+        """Create pets until the load ends, on one connection if `keeps`, otherwise on a new one for each request."""
+        with self.service.client(self.key) as client:
+            client.event_hooks = {}  # a comparison with the document would take most of the processor
+            if not keeps:
+                client.headers["Connection"] = "close"
             while not self._is_over:
                 name = f"pet {next(self._numbers)}"
-                self._create(connection, name, str(uuid.uuid4()) if retries else None)
+                self._create(client, name, {"Idempotency-Key": str(uuid.uuid4())} if retries else {})
                 if self.reads and name in self.created:
-                    self._fetch(connection, self.created[name], name)
-                if not keeps:
-                    connection.close()
+                    self._fetch(client, self.created[name], name)
                 if not self._is_awaited:
                     time.sleep(self.pause)
-        finally:
-            connection.close()
 
-    def _connection(self) -> http.client.HTTPConnection:
-        address = urlsplit(self.service.url)
-        if address.scheme == "https":
-            return http.client.HTTPSConnection(address.netloc, timeout=TIMEOUT, context=self.service.tls)
-        return http.client.HTTPConnection(address.netloc, timeout=TIMEOUT)
-
-    def _create(self, connection: http.client.HTTPConnection, name: str, idempotency_key: str | None) -> None:
-        headers = {"Content-Type": "application/json"}
-        if idempotency_key:
-            headers["Idempotency-Key"] = idempotency_key
+    def _create(self, client: httpx.Client, name: str, headers: dict[str, str]) -> None:
+        request = client.build_request("POST", "/v1/pets", json={"name": name}, headers=headers)
         while True:
-            status, content = self._call(connection, "POST", "/v1/pets", headers, json.dumps({"name": name}))
-            if status == 201:
-                assert content["name"] == name
-                self.created[name] = content["id"]
+            response = self._send(client, request)
+            if response is not None and response.status_code == 201:
+                assert response.json()["name"] == name
+                self.created[name] = response.json()["id"]
+                return
             # A client that retries continues until it gets 201, even after the end of the load.
-            if status == 201 or not idempotency_key:
+            if not headers:
                 return
 
-    def _fetch(self, connection: http.client.HTTPConnection, pet: str, name: str) -> None:
-        status, content = self._call(connection, "GET", f"/v1/pets/{pet}", {}, None)
-        if status == 404 or (status == 200 and content["name"] != name):
+    def _fetch(self, client: httpx.Client, pet: str, name: str) -> None:
+        response = self._send(client, client.build_request("GET", f"/v1/pets/{pet}"))
+        if response is not None and not response.is_error and response.json()["name"] != name:
+            self.missing.append(pet)
+        if response is not None and response.status_code == 404:
             self.missing.append(pet)
 
-    def _call(
-        self, connection: http.client.HTTPConnection, method: str, path: str, headers: dict[str, str], body: str | None
-    ) -> tuple[int | None, Any]:
-        began = time.monotonic()
-        try:
-            connection.request(method, path, body, {"X-API-Key": self.key, **headers})
-            response = connection.getresponse()
-            content = _parsed(response)
-        except (OSError, http.client.HTTPException) as error:
-            connection.close()
-            self.saw["refused" if isinstance(error, ConnectionRefusedError) else "broken"] += 1
+    def _send(self, client: httpx.Client, request: httpx.Request) -> httpx.Response | None:
+        began, response, result = time.monotonic(), None, "no response"
+        with suppress(httpx.TransportError):
+            response = client.send(request)
+            result = f"{request.method} {response.status_code}"
+            if response.is_error:
+                is_json = response.headers["Content-Type"] == "application/json"  # a load balancer's own are not
+                result += f" {response.json()['error']['code'] if is_json else 'no JSON'}"
+        self.attempts.append(Attempt(began, time.monotonic(), result))
+        if response is None or response.is_server_error:
             time.sleep(PAUSE_AFTER_FAILURE)
-            return None, None
-        self.saw[f"{method} {response.status}"] += 1
-        result = f"{method} {response.status}"
-        if response.status >= 400:
-            result += f" {content['error']['code'] if content else 'no JSON'}"
-        self.responses.append(TimedResponse(began, time.monotonic(), result))
-        if response.status >= 500:
-            time.sleep(PAUSE_AFTER_FAILURE)
-        return response.status, content
+        return response
 
     def stop(self) -> None:
         """Let the clients end after their current request."""
@@ -135,20 +116,13 @@ class Load:
         wait_until(lambda: len(self.created) >= enough, seconds=60)
         self._is_awaited = False
 
-    def within(self, began: float, ended: float) -> list[TimedResponse]:
-        """Return the responses to requests that began and ended in this time."""
-        return [response for response in self.responses if began <= response.began and response.ended <= ended]
+    def within(self, began: float, ended: float) -> set[str]:
+        """Return the results of the requests that began and ended in this time."""
+        return {one.result for one in self.attempts if began <= one.began and one.ended <= ended}
 
     def slowest_failure(self) -> float:
         """Return the seconds that the slowest response with a status of 500 or above took."""
-        failures = [response for response in self.responses if response.result.split()[1] >= "500"]
-        return max((failure.seconds for failure in failures), default=0.0)
-
-
-def _parsed(response: http.client.HTTPResponse) -> Any:
-    """Return the body, or None if it is not JSON, as in a load balancer's own responses."""
-    body = response.read()
-    return json.loads(body) if response.headers.get_content_type() == "application/json" else None
+        return max((one.ended - one.began for one in self.attempts if " 5" in one.result), default=0.0)
 
 
 @contextmanager
@@ -171,7 +145,7 @@ def running_load(load: Load, clients: int, *, retrying: int = 0, keeping: int | 
     finally:
         load.stop()
         for thread in threads:
-            thread.join(timeout=2 * TIMEOUT)
+            thread.join(TIMEOUT)
     if any(thread.is_alive() for thread in threads):
         pytest.fail("a client still waits for its response")
 

@@ -82,8 +82,7 @@ def test_writes_succeed_after_a_fail_over_and_an_old_primary_that_comes_back_get
                 firsts = first_requests(service, key)
                 load.wait_for(100)
                 assert failures(firsts) == [], "/ready among them"
-                assert {response.result for response in load.responses} <= OUTCOMES
-                assert {"broken", "refused"}.isdisjoint(load.saw)
+                assert load.saw.keys() <= OUTCOMES
                 assert load.slowest_failure() < IMMEDIATE
 
                 load.reads = False  # the old primary answers reads until it is fenced

@@ -88,8 +88,8 @@ def test_writes_fail_only_while_the_disk_is_full_and_reads_never_do(tmp_path: Pa
             for time in range(TIMES):
                 load.wait_for(50)
                 fill(disk)
-                failed = load.saw["POST 500"]
-                wait_until(lambda failed=failed: load.saw["POST 500"] > failed + 20)
+                failed = load.saw["POST 500 internal_error"]
+                wait_until(lambda failed=failed: load.saw["POST 500 internal_error"] > failed + 20)
                 pet = next(iter(load.created.values()))
                 assert_writes_fail(service, key)
                 assert_reads_succeed(service, key, pet)

@@ -84,13 +84,12 @@ def test_requests_fail_in_time_while_the_server_does_not_respond_and_succeed_aft
         # The first check may have succeeded just before the fault, and its result is used for a second.
         ready = [response.status_code for response in probes["/ready"]]
         assert set(ready[ready.index(503) :]) == {503}
-        results = {response.result for response in load.within(began, ended)}
+        results = load.within(began, ended)
         assert "POST 500 internal_error" in results
         assert results <= {"POST 500 internal_error", "GET 500 internal_error"}
         # A silent server may still be processing the request that a client repeats.
         repeated = {"POST 409 conflict"} if is_silent else set()
-        assert {response.result for response in load.responses} <= OUTCOMES | repeated
-        assert {"broken", "refused"}.isdisjoint(load.saw)
+        assert load.saw.keys() <= OUTCOMES | repeated
         assert load.slowest_failure() < max_wait, "no request waits for the end of the outage"
         load.created |= created(firsts)
         with service.client(key) as client:
