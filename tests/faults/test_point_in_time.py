@@ -1,16 +1,13 @@
 """A database is restored to a time between two pets, as postgresql.md says."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.documents import block
 from tests.faults.load import Load, all_pets, lost, running_load
-from tests.faults.servers import PROGRAMS, Server, account_folder, new_server, primary
-from tests.service import ROOT, manage, running_service
+from tests.faults.servers import Server, account_folder, new_server, primary, run_lines
+from tests.service import manage, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
@@ -34,22 +31,6 @@ def archive_log(server: Server) -> None:
 
 def doctor(server: Server) -> str:
     return manage("doctor", DATABASE_URL=server.url).stdout
-
-
-def check(folder: Path, url: str) -> str:
-    """Run the check that the guide recommends after a recovery, and return its output."""
-    lines = block("postgresql.md", "recovered").replace(".venv/bin/python manage.py", f"{sys.executable} manage.py")
-    variables = {
-        "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
-        "DATABASE_URL": url,
-        "PETSERVICE_DATA_DIR": str(folder),
-        "PYTHONWARNINGS": "ignore",
-    }
-    ended = subprocess.run(
-        ["bash", "-euc", lines], cwd=ROOT, env=os.environ | variables, capture_output=True, text=True
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    return ended.stdout
 
 
 def test_a_database_is_restored_to_a_time_between_two_pets(tmp_path: Path, cluster: Path) -> None:
@@ -79,7 +60,7 @@ def test_a_database_is_restored_to_a_time_between_two_pets(tmp_path: Path, clust
         new.start(fsync="on")
         wait_until(lambda: new.sql("SELECT pg_is_in_recovery()") == "f")
 
-        output = check(tmp_path, new.url)
+        output = run_lines(block("postgresql.md", "recovered"), tmp_path, DATABASE_URL=new.url)
         assert f"available | {len(kept.created):5} |" in output
         assert "corrected" not in output
         with running_service(tmp_path, DATABASE_URL=new.url) as service, service.client(key) as client:
