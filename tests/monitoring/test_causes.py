@@ -6,11 +6,11 @@ import time
 import uuid
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 
 import httpx
 import pytest
 from django.db import DatabaseError, IntegrityError, connection
+from psycopg import errors
 
 from pets.models import Pet
 from petservice.apikeys import keys
@@ -19,7 +19,6 @@ from petservice.monitoring.database_calls import kind_of_error
 from petservice.monitoring.metrics import MAX_KEYS
 from petservice.server.limits import PAGE_THREADS
 from store.services import reconcile_inventory
-from tests.concurrent_write import second_connection
 from tests.monitoring.observed import Observed
 from tests.server.connections import Client, get
 from tests.server.services import held_requests, release
@@ -85,44 +84,30 @@ def test_errors_of_the_database_have_kinds() -> None:
     assert kind_of_error(unknown.value) == "other"
 
 
-@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has the next test")
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.once
 @pytest.mark.parametrize(
-    ("setting", "statement", "kind"),
+    ("code", "kind"),
     [
-        ("statement_timeout", "SELECT pg_sleep(60)", "timeout"),
-        ("lock_timeout", "SELECT FROM pets_pet", "lock"),
-        ("lock_timeout", "SELECT pg_terminate_backend(pg_backend_pid())", "connection"),
+        (errors.QueryCanceled, "timeout"),
+        (errors.LockNotAvailable, "lock"),
+        (errors.DeadlockDetected, "lock"),
+        (errors.DiskFull, "disk_full"),
+        (errors.TooManyConnections, "connection"),
+        (errors.AdminShutdown, "connection"),
+        (errors.OperationalError, "connection"),  # the server cannot be reached
+        ("SQLITE_INTERRUPT", "timeout"),
+        ("SQLITE_BUSY", "lock"),
+        ("SQLITE_FULL", "disk_full"),
+        ("SQLITE_IOERR", "other"),
     ],
 )
-def test_kinds_of_errors_of_postgresql(setting: str, statement: str, kind: str) -> None:
-    with connection.cursor() as cursor, second_connection() as other:
-        other.execute("LOCK TABLE pets_pet")
-        cursor.execute(f"SET {setting} = '50ms'")
-        with pytest.raises(DatabaseError) as error:
-            cursor.execute(statement)
-    connection.close()
-    assert kind_of_error(error.value) == kind
-
-
-@pytest.mark.once
-def test_kinds_of_errors_of_sqlite(tmp_path: Path) -> None:
-    def error_of(database: sqlite3.Connection, statement: str) -> Exception:
-        with pytest.raises(sqlite3.Error) as error:
-            database.execute(statement)
-        return error.value
-
-    path = tmp_path / "database"
-    with sqlite3.connect(path, timeout=0) as first, sqlite3.connect(path, timeout=0) as second:
-        first.execute("CREATE TABLE texts (text)")
-        first.execute("BEGIN IMMEDIATE")
-        assert kind_of_error(error_of(second, "BEGIN IMMEDIATE")) == "lock"
-        first.rollback()
-        pages = first.execute("PRAGMA page_count").fetchone()[0]
-        first.execute(f"PRAGMA max_page_count = {pages}")
-        assert kind_of_error(error_of(first, "INSERT INTO texts VALUES (zeroblob(100000))")) == "disk_full"
-        first.set_progress_handler(lambda: 1, 1)
-        assert kind_of_error(error_of(first, "SELECT 1")) == "timeout"
+def test_kinds_of_errors(code: type[Exception] | str, kind: str) -> None:
+    if isinstance(code, str):
+        error: Exception = sqlite3.OperationalError()
+        error.sqlite_errorname = code  # type: ignore[attr-defined]
+    else:
+        error = code()
+    assert kind_of_error(error) == kind
 
 
 @pytest.mark.once

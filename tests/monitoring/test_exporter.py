@@ -1,13 +1,13 @@
 """/metrics is served only at METRICS_BIND, and the files of the counters are removed."""
 
 import os
-import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
+import psutil
 import pytest
 
 from tests.monitoring.observed import Observed, folders_of, observed_service
@@ -22,20 +22,10 @@ pytestmark = pytest.mark.once
 LITTLE_MEMORY = ("unshare", "--mount", "sh", "-ec", 'mount -t tmpfs -o size=1536k memory /dev/shm; exec "$@"', "sh")
 
 
-def sockets_of(pid: int) -> set[str]:
-    """Return the inodes of the open sockets of a process."""
-    links = []
-    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-        with suppress(FileNotFoundError):  # closed since the folder was read
-            links.append(str(descriptor.readlink()))
-    return {match[1] for link in links if (match := re.fullmatch(r"socket:\[(\d+)\]", link))}
-
-
-def listening(service: Service) -> int:
-    """Return the number of sockets on which the service and its workers listen."""
-    sockets = {inode for pid in (service.process.pid, *service.workers()) for inode in sockets_of(pid)}
-    tables = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()]
-    return len({row[9] for row in tables if row[3] == "0A"} & sockets)
+def ports(*pids: int) -> set[int]:
+    """Return the ports on which these processes listen."""
+    found = (one for pid in pids for one in psutil.Process(pid).net_connections())
+    return {one.laddr.port for one in found if one.status == psutil.CONN_LISTEN}
 
 
 def test_public_port_does_not_serve_metrics(observed: Observed) -> None:
@@ -43,26 +33,24 @@ def test_public_port_does_not_serve_metrics(observed: Observed) -> None:
         for path in ("/metrics", "/metrics/", "/v1/metrics"):
             response = client.get(path)
             assert (response.status_code, response.json()["error"]["code"]) == (404, "not_found"), path
-    assert listening(observed.service) == 2
+    assert len(ports(observed.service.process.pid, *observed.service.workers())) == 2
 
 
 def test_metrics_are_not_served_without_configuration(service: Service) -> None:
     with service.client() as client:
         assert client.get("/metrics").status_code == 404
-    assert listening(service) == 1
-    for pid in (service.process.pid, *service.workers()):
+    pids = (service.process.pid, *service.workers())
+    assert len(ports(*pids)) == 1
+    for pid in pids:
         assert "petservice-metrics-" not in Path(f"/proc/{pid}/maps").read_text()
 
 
 def test_only_the_master_has_the_listening_socket_of_metrics(observed: Observed) -> None:
     """A worker that outlives the master must not keep the port from the next one."""
-    _, port = urlsplit(observed.metrics_url).netloc.split(":")
-    row = f":{int(port):04X}"
-    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
-    (inode,) = [fields[9] for fields in rows if fields[1].endswith(row) and fields[3] == "0A"]
-    assert inode in sockets_of(observed.service.process.pid)
+    port = urlsplit(observed.metrics_url).port
+    assert port in ports(observed.service.process.pid)
     # A new worker closes the socket soon after its start.
-    wait_until(lambda: not any(inode in sockets_of(pid) for pid in observed.service.workers()))
+    wait_until(lambda: port not in ports(*observed.service.workers()))
 
 
 @pytest.mark.long
