@@ -4,14 +4,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import connection, transaction
-from django.utils import timezone
+from django.db import transaction
 
-from pets.fields import new_pet_id
-from pets.models import Pet
 from petservice.db.backend import backend
 from petservice.db.postgresql.base import _MIGRATION_LOCK
-from store.services import inventory_counts
 from tests.concurrent_write import on_a_connection, only_on_postgresql, second_connection
 from tests.waiting import wait_until
 
@@ -72,21 +68,3 @@ def test_lock_with_a_name_and_a_number_lasts_until_its_transaction_ends(other: T
         assert backend().try_lock("key", 1)
         assert other.submit(on_a_connection, try_both).result(timeout=30) == [False, True]
     assert other.submit(on_a_connection, try_both).result(timeout=30) == [True, True]
-
-
-def test_copied_rows_are_part_of_the_transaction_and_are_counted() -> None:
-    columns = ["id", "name", "tag", "status", "created_at", "created_through"]
-    now = connection.ops.adapt_datetimefield_value(timezone.now())
-    names = ["Rex", "O'Kit \t\\ \n", "🐕"]
-    batches = [[[new_pet_id(), name, None, "sold", now, ""] for name in part] for part in (names[:2], names[2:])]
-
-    with transaction.atomic():
-        backend().copy_rows("pets_pet", columns, batches)
-        assert Pet.objects.count() == 3
-        transaction.set_rollback(True)
-    assert Pet.objects.count() == 0
-
-    with transaction.atomic():
-        backend().copy_rows("pets_pet", columns, batches)
-    assert sorted(Pet.objects.values_list("name", flat=True)) == sorted(names)
-    assert inventory_counts()["sold"] == 3
