@@ -56,7 +56,7 @@ def test_titles_empty_rows_and_empty_columns_are_skipped() -> None:
 
 
 def test_a_picture_colours_and_an_error_in_a_cell_are_no_text() -> None:
-    def colour(sheet: Any, _: Any) -> None:
+    def colour(sheet: Any) -> None:
         for row in sheet["A1:F200"]:
             for cell in row:
                 cell.fill = PatternFill("solid", "FFFF00")
@@ -83,8 +83,8 @@ def test_a_formula_has_its_result_or_a_sentence() -> None:
 def test_only_merged_cells_below_the_header_are_rejected() -> None:
     rows = [["Our animals", None], HEADER, ["Rex", "dog"], ["Mia", None]]
 
-    assert len(cells(workbook(rows, lambda sheet, _: sheet.merge_cells("A1:B1")))) == 3
-    assert problem(workbook(rows, lambda sheet, _: sheet.merge_cells("B3:B4"))) == (
+    assert len(cells(workbook(rows, lambda sheet: sheet.merge_cells("A1:B1")))) == 3
+    assert problem(workbook(rows, lambda sheet: sheet.merge_cells("B3:B4"))) == (
         "line 2: the cells B3:B4 are merged: unmerge them, fill in each one, and save the workbook."
     )
 
@@ -97,7 +97,7 @@ def test_a_second_header_is_rejected_unless_the_columns_are_those_of_pets() -> N
 
 
 def test_text_to_the_right_of_the_columns_and_very_many_empty_rows_are_rejected() -> None:
-    def write_far(sheet: Any, _: Any) -> None:
+    def write_far(sheet: Any) -> None:
         sheet["XFD1048576"] = "x"
 
     content = workbook([HEADER, ["Rex", "dog"]])

@@ -14,15 +14,23 @@ from pets.files.rows import BrokenFileError
 Cells = Iterable[Sequence[Any]]
 
 
-def workbook(cells: Cells, change: Callable[[Any, Workbook], None] | None = None) -> bytes:
+def workbook(cells: Cells, change: Callable[[Any], object] | None = None) -> bytes:
     """Return a workbook with one sheet, which `change` may change before it is saved."""
-    book = Workbook()
-    sheet: Any = book.active
-    for row in cells:
-        sheet.append(row)
+    book = sheets(Sheet=cells)
     if change:
-        change(sheet, book)
+        change(book["Sheet"])
     return saved(book)
+
+
+def sheets(**cells: Cells) -> Workbook:
+    """Return a workbook with these sheets."""
+    book = Workbook()
+    book.remove(book["Sheet"])
+    for name, lines in cells.items():
+        sheet = book.create_sheet(name)
+        for line in lines:
+            sheet.append(line)
+    return book
 
 
 def saved(book: Workbook) -> bytes:

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from openpyxl import Workbook
 
 from petservice.configuration.time_zone import zone
 from tests.pets.management.commands import all_pets, run
 from tests.pets.management.test_import_pets import errors_of_import
-from tests.pets.workbooks import saved
+from tests.pets.workbooks import saved, sheets
 
 pytestmark = pytest.mark.django_db
 TABLE = (
@@ -33,12 +32,8 @@ def test_the_options_say_what_the_columns_statuses_and_dates_mean(file: Callable
 
 
 def test_the_first_visible_sheet_of_a_workbook_or_a_chosen_one_is_imported(file: Callable[..., Path]) -> None:
-    book = Workbook()
-    hidden: Any = book.active
-    hidden.title, hidden.sheet_state = "Lists", "hidden"
-    for name, pet in (("Dogs", "Rex"), ("Cats", "Mia")):
-        book.create_sheet(name).append(["Name", "Price"])
-        book[name].append([pet, 10])
+    book = sheets(Lists=[], Dogs=[["Name", "Price"], ["Rex", 10]], Cats=[["Name", "Price"], ["Mia", 10]])
+    book["Lists"].sheet_state = "hidden"
     path = file(saved(book), "pets.xlsx")
 
     run("import_pets", path, "--columns", "Name=name")

@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from openpyxl import Workbook
 
 from pets.models import Pet, Upload
 from petservice.configuration.time_zone import zone
 from tests.backoffice.pages import fields_of
 from tests.backoffice.staff import granted
 from tests.pets.admin.import_export.import_pages import COLUMNS, IMPORT, IMPORTER, cells, confirm, stored, upload
-from tests.pets.workbooks import saved
+from tests.pets.workbooks import saved, sheets
 
 pytestmark = pytest.mark.once
 
@@ -221,25 +220,15 @@ def test_the_encoding_of_an_old_spreadsheet_is_chosen_and_not_guessed(staff: Cli
 
 
 def test_the_sheet_of_a_workbook_is_chosen(staff: Client) -> None:
-    book = Workbook()
-    sheet: Any = book.active
-    sheet.title = "Read me"
-    sheet.append(["How to use this file"])
-    sheet.append(["x"])
-    sheet.merge_cells("A1:A2")
-    for name, header in (("Dogs", "Rufname"), ("Cats", "name")):
-        book.create_sheet(name).append([header])
-        book[name].append([f"{name} 1"])
+    book = saved(sheets(Info=[["How to use this file"]], Dogs=[["Rufname"], ["Rex"]], Cats=[["name"], ["Mia"]]))
 
-    assert "the cells A1:A2 are merged" in text_of(upload(staff, saved(book), "pets.xlsx"))
-    assert "no visible sheet 'Birds'; there are 'Read me', 'Dogs', 'Cats'" in text_of(
-        upload(staff, saved(book), "pets.xlsx", sheet="Birds")
-    )
-    page = upload(staff, saved(book), "pets.xlsx", sheet="Dogs")
-    assert [row[2] for row in cells(send(staff, page))] == ["Dogs 1"]
-    preview = upload(staff, saved(book), "pets.xlsx", sheet="Cats")
-    confirm(staff, preview)
-    assert [row[1] for row in stored()] == ["Cats 1"]
+    assert "There are no pets in this file." in text_of(upload(staff, book, "pets.xlsx"))
+    problem = "no visible sheet 'Birds'; there are 'Info', 'Dogs', 'Cats'"
+    assert problem in text_of(upload(staff, book, "pets.xlsx", sheet="Birds"))
+    page = upload(staff, book, "pets.xlsx", sheet="Dogs")
+    assert [row[2] for row in cells(send(staff, page))] == ["Rex"]
+    confirm(staff, upload(staff, book, "pets.xlsx", sheet="Cats"))
+    assert [row[1] for row in stored()] == ["Mia"]
 
 
 def test_the_columns_can_be_changed_after_the_preview_and_after_errors(staff: Client) -> None:
@@ -253,30 +242,19 @@ def test_the_columns_can_be_changed_after_the_preview_and_after_errors(staff: Cl
     assert [row[1:] for row in stored()] == [("Rex", None, "available")]
 
 
-def test_a_form_of_another_file_maps_nothing(staff: Client) -> None:
-    page = upload(staff, "a,b\nRex,dog\n")
-    upload(staff, "c,d\nMia,cat\n")
+def test_a_form_of_another_file_or_sheet_maps_nothing(staff: Client) -> None:
+    book = saved(sheets(Dogs=[["Rufname", "Farbe"], ["Rex", "red"]], Cats=[["Farbe", "Rufname"], ["black", "Mia"]]))
+    first, second = ({"content": book, "name": "pets.xlsx", "sheet": sheet} for sheet in ("Dogs", "Cats"))
+    for replaced, by in ((first, second), ({"content": "a,b\nRex,dog\n"}, {"content": "c,d\nMia,cat\n"})):
+        page = upload(staff, **replaced)
+        upload(staff, **by)
 
-    response = send(staff, page, column_0="name")
+        response = send(staff, page, column_0="name")
 
-    assert "Nothing was imported, because this file is gone or replaced. Upload it again." in text_of(response)
-    assert response.request["PATH_INFO"] == IMPORT
+        assert "Nothing was imported, because this file is gone or replaced. Upload it again." in text_of(response)
+        assert response.request["PATH_INFO"] == IMPORT
     Upload.objects.all().delete()
     assert staff.get(COLUMNS)["Location"] == IMPORT
-
-
-def test_a_form_of_another_sheet_maps_nothing(staff: Client) -> None:
-    book = Workbook()
-    for name, row in (("Dogs", ["Rex", "red"]), ("Cats", ["black", "Mia"])):
-        sheet: Any = book.create_sheet(name)
-        sheet.append(["Rufname", "Farbe"] if name == "Dogs" else ["Farbe", "Rufname"])
-        sheet.append(row)
-    page = upload(staff, saved(book), "pets.xlsx", sheet="Dogs")
-    upload(staff, saved(book), "pets.xlsx", sheet="Cats")
-
-    response = send(staff, page)
-
-    assert "Nothing was imported, because this file is gone or replaced. Upload it again." in text_of(response)
 
 
 def test_the_page_needs_the_permissions_of_an_import(staff: Client) -> None:
