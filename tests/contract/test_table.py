@@ -79,6 +79,11 @@ def test_each_request_gets_the_response_of_the_contract(transport: Transport, ro
     assert_contract(transport, rows)
 
 
+def test_limit_of_5000_digits_means_the_maximum(client_transport: ClientTransport) -> None:
+    # More digits than Python's int() reads, and a longer line than plain gunicorn.
+    assert len(client_transport.send("GET", "/v1/pets?limit=" + "9" * 5000, WRITE).json()) == 2
+
+
 def test_head_has_the_content_length_of_get(transport: Transport) -> None:
     head, get = (transport.send(method, "/v1/pets/{pet}", WRITE) for method in ("HEAD", "GET"))
 
