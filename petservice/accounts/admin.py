@@ -207,7 +207,6 @@ class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, Journal
                 "account": account,
                 "action": action,
                 "explanation": action.explanation.format(account=account, role=account.role.label),
-                "is_own": account.pk == request.user.pk,
                 "form": FormOnce() if action is LINK else None,
             }
             title = f"{action.label}: {account}"

@@ -1,6 +1,7 @@
 """Pages of the admin that create something only once for each form."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -47,12 +48,12 @@ class CreatedOnce(admin.ModelAdmin):
                 return create()  # the form will reject this token
             created = self.created_by_form(request, form_token)
             if created is None:
-                try:
+                with suppress(IntegrityError):
                     return create()
-                except IntegrityError:  # another request has saved the same form, or a record with the same name
-                    created = self.created_by_form(request, form_token)
-                    if created is None:
-                        return create()  # the form now finds the record with the same name
+                # Another request has saved the same form, or a record with the same name, which the form now finds.
+                created = self.created_by_form(request, form_token)
+            if created is None:
+                return create()
             return self.back_to(request, created, self.already_created.format(created=created))
 
     def back_to(self, request: HttpRequest, record: Any, message: str, level: int = messages.WARNING) -> HttpResponse:

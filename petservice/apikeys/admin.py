@@ -59,7 +59,8 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
     search_help_text = f"Search by name, or paste an API key (only its first {keys.PREFIX_LENGTH} characters are used)."
     search_length = keys.PREFIX_LENGTH  # limits the input, so that a pasted key does not get into the URL
     list_select_related = ("created_by",)
-    readonly_fields = ("prefix", "environment", "access", "state", "creator", "created_at", "revoked_at")
+    _facts, _dates = ("prefix", "environment", "access", "state"), ("creator", "created_at", "revoked_at")
+    readonly_fields = (*_facts, *_dates, "replaced_by", "old_key")
     add_fields = ("name", "access", "lifetime", "expires_at", "form_token")
     actions = None
     addition_kind, change_kind = Event.Kind.KEY_CREATED, Event.Kind.KEY_CHANGED
@@ -135,14 +136,12 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
         if obj is None:
             return (*self.add_fields, "requests_per_minute") if settings.REDIS_URL else self.add_fields
         replacements = ["replaced_by"] * (obj.replaced_by_id is not None) + ["old_key"] * hasattr(obj, "replaces")
-        fixed, dates = self.readonly_fields[:4], self.readonly_fields[4:]
-        return ["name", *fixed, *replacements, "expires_at", "requests_per_minute", *dates]
+        return ["name", *self._facts, *replacements, "expires_at", "requests_per_minute", *self._dates]
 
     def get_readonly_fields(self, request: HttpRequest, obj: APIKey | None = None) -> Any:
         if obj is None:
             return ()
-        limit = () if settings.REDIS_URL else ("requests_per_minute",)
-        return (*self.readonly_fields, "replaced_by", "old_key", *limit)
+        return self.readonly_fields if settings.REDIS_URL else (*self.readonly_fields, "requests_per_minute")
 
     def get_form(self, request: HttpRequest, obj: APIKey | None = None, change: bool = False, **kwargs: Any) -> Any:
         return super().get_form(request, obj, change, **{"form": KeyForm if change else NewKeyForm} | kwargs)

@@ -37,18 +37,17 @@ def sections(site: AdminSite, request: HttpRequest, *, now: datetime | None = No
     now = now or timezone.now()
     listed = [model for app in site.get_app_list(request) for model in app["models"]]
     visible = [model["model"] for model in listed if model["perms"]["view"]]  # true for users who may change, too
-    add_urls = {model["model"]: model["add_url"] for model in listed}
     return {
-        "inventory": _inventory(add_urls.get(Pet)) if may_see_inventory(request.user) else None,
+        "inventory": _inventory() if may_see_inventory(request.user) else None,
         "sales": sales.section(timezone.localdate(now)) if may_see_pets(request.user) else None,
         "tags": several_spellings(tags_of_newest_pets())[:TAGS_TO_MERGE] if request.user.has_perm(EDIT) else [],
-        "keys": _keys(now, add_urls[APIKey]) if APIKey in visible else None,
+        "keys": _keys(now) if APIKey in visible else None,
         "changes": _changes(request, visible) if visible else None,
     }
 
 
-def _inventory(add_url: str | None) -> dict[str, Any]:
-    """Count all pets by status. `add_url` is None if the user may not add pets."""
+def _inventory() -> dict[str, Any]:
+    """Count all pets by status."""
     counts = inventory_counts()
     total = sum(counts.values())
     bars = [
@@ -61,13 +60,13 @@ def _inventory(add_url: str | None) -> dict[str, Any]:
         }
         for status in Pet.Status
     ]
-    return {"total": total, "url": sales.list_url(Pet), "bars": bars, "add_url": add_url}
+    return {"total": total, "url": sales.list_url(Pet), "bars": bars}
 
 
-def _keys(now: datetime, add_url: str | None) -> dict[str, Any]:
+def _keys(now: datetime) -> dict[str, Any]:
     """Count the keys that need attention, each once, in the first line that fits.
 
-    The use of a key matters only if the key does not expire soon. `add_url` is None if the user may not add keys.
+    The use of a key matters only if the key does not expire soon.
     """
     state, use = APIKey.State, APIKey.Use
     lines: list[tuple[str, dict[str, Any]]] = [
@@ -88,7 +87,6 @@ def _keys(now: datetime, add_url: str | None) -> dict[str, Any]:
         "total": total,
         "url": sales.list_url(APIKey),
         "figures": figures,
-        "add_url": add_url,
         "failing": worst,
         "number_of_failing": failing.count(),
         "need_attention": any(counts) or bool(worst),
