@@ -10,8 +10,6 @@ from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
-from django.utils.decorators import method_decorator
-from django.views.decorators.http import require_safe
 
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED, MoreThan
 from petservice.admin_pages.csv_files import BYTE_ORDER_MARK, escape, parts
@@ -41,7 +39,6 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
         export = self.admin_site.admin_view(self.export_view)
         return [path("export/", export, name="journal_event_export"), *super().get_urls()]
 
-    @method_decorator(require_safe)
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Show the events that pass the filters, newest first."""
         if not self.has_view_permission(request):
@@ -64,7 +61,6 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
         }
         return staff_page(request, "admin/journal/event/change_list.html", "Audit", context)
 
-    @method_decorator(require_safe)
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:

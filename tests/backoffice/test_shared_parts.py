@@ -58,7 +58,9 @@ def test_forms_open_while_another_program_writes_to_sqlite(admin_client: Client,
             assert admin_client.get(url).status_code in (200, 302), url
 
 
-def test_the_question_before_a_deletion_names_the_record_and_no_rows_of_tables(admin_client: Client) -> None:
+def test_the_question_before_a_deletion_and_its_event_name_the_record(
+    admin_client: Client,
+) -> None:
     group, _ = Group.objects.get_or_create(name="Cleaners")
     url = reverse("admin:auth_group_delete", args=[group.pk])
 
@@ -67,6 +69,9 @@ def test_the_question_before_a_deletion_names_the_record_and_no_rows_of_tables(a
     assert "relationship" not in page
     admin_client.post(url, {"post": "yes"})
     assert not Group.objects.filter(pk=group.pk).exists()
+    event = Event.with_record(Event.objects.all()).latest("pk")
+    assert (event.kind, event.record_type, event.record_name) == ("deleted", "auth.group", "Cleaners")
+    assert event.message == "Deleted."
 
 
 def test_lists_write_numbers_with_separators(admin_client: Client) -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 from django.contrib import admin
-from django.contrib.auth.models import AnonymousUser, Group
-from django.test import Client, RequestFactory
-from django.urls import reverse
+from django.contrib.auth.models import AnonymousUser
+from django.test import RequestFactory
 
 from pets.models import Pet
 from petservice.journal.models import Event
@@ -68,20 +67,6 @@ def test_a_pet_has_the_same_entries_on_the_pages_of_pets_and_of_the_inventory():
     entry = add_event(None, Event.Kind.CHANGED, target=InventoryItem.objects.get())
 
     assert (entry.record_type, entry.items.get().record_id) == ("pets.pet", pet.pk)
-
-
-def entries() -> list[tuple[str, str, str | None, str, int]]:
-    rows = Event.with_record(Event.objects.exclude(kind="login").order_by("pk"))
-    return [*rows.values_list("kind", "record_type", "record_id", "message", "count")]
-
-
-def test_a_deletion_is_recorded_with_the_name_of_the_record(admin_client: Client) -> None:
-    group = Group.objects.create(name="Vets")
-
-    admin_client.post(reverse("admin:auth_group_delete", args=[group.pk]), {"post": "yes"})
-
-    assert entries() == [("deleted", "auth.group", str(group.pk), "Deleted.", 1)]
-    assert Event.with_record(Event.objects.filter(kind="deleted")).get().record_name == "Vets"
 
 
 def test_every_page_that_changes_records_has_the_part_that_writes_the_journal() -> None:
