@@ -18,10 +18,22 @@ LIMIT = 5
 
 
 def log_in(
-    password: str = PASSWORD, *, name: str = "ada", address: str = HERE, browser: str = "Any/1", **sent: str
+    password: str = PASSWORD,
+    *,
+    name: str = "ada",
+    address: str = HERE,
+    browser: str = "Any/1",
+    client: Client | None = None,
+    **sent: str,
 ) -> HttpResponse:
-    client = Client(REMOTE_ADDR=address, raise_request_exception=False, headers={"User-Agent": browser})
+    """Send the form of the login in a new browser, or with a client, and return the response."""
+    if client is None:
+        client = Client(REMOTE_ADDR=address, raise_request_exception=False, headers={"User-Agent": browser})
     return client.post(f"{LOGIN}?next={INDEX}", {"username": name, "password": password, **sent})
+
+
+def is_logged_in(response: HttpResponse) -> bool:
+    return (response.status_code, response.headers.get("Location")) == (302, INDEX)
 
 
 def fail(times: int = LIMIT, **login: Any) -> HttpResponse:

@@ -16,16 +16,12 @@ from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
-from tests.backoffice.login import ELSEWHERE, HERE, INDEX, LIMIT, LOGIN, PASSWORD, assert_staff_page, fail, log_in
+from tests.backoffice.login import ELSEWHERE, HERE, LIMIT, PASSWORD, assert_staff_page, fail, is_logged_in, log_in
 from tests.concurrent_write import only_on_postgresql, write_before
 from tests.service import manage
 
 # PostgreSQL rejects more values than SQLite.
 pytestmark = [pytest.mark.django_db, pytest.mark.once(on="postgresql"), pytest.mark.usefixtures("ada")]
-
-
-def is_logged_in(response: HttpResponse) -> bool:
-    return (response.status_code, response.headers.get("Location")) == (302, INDEX)
 
 
 def let_time_pass(time: timedelta) -> None:
@@ -120,7 +116,7 @@ def test_a_command_unlocks_an_account_for_all_addresses() -> None:
 def test_behind_a_proxy_a_lockout_uses_the_address_from_the_proxy_and_no_forged_one() -> None:
     def log_in_behind_a_proxy(password: str, forwarded_for: str) -> HttpResponse:
         proxied = {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": forwarded_for}
-        return Client().post(LOGIN, {"username": "ada", "password": password}, **proxied)
+        return log_in(password, client=Client(**proxied))
 
     for number in range(LIMIT):
         log_in_behind_a_proxy(f"guess {number}", f"203.0.113.{number}, {HERE}")

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from axes.models import AccessAttempt
 from django.contrib.auth.models import User
-from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from django.utils import timezone
 from django_otp.plugins.otp_static.models import StaticToken
@@ -14,7 +13,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from petservice.journal.models import Event
 from petservice.sign_in import factors
-from tests.backoffice.login import ADD, ELSEWHERE, HERE, LIMIT, LOGIN, PASSWORD, fail, log_in
+from tests.backoffice.login import ADD, ELSEWHERE, HERE, LIMIT, LOGIN, fail, is_logged_in, log_in
 from tests.backoffice.staff import logged_in
 from tests.concurrent_write import only_on_postgresql, write_before
 from tests.sign_in.authenticator import Authenticator, set_up, with_factor
@@ -28,27 +27,18 @@ def app(ada: User) -> Authenticator:
     return with_factor(ada)
 
 
-def log_in_with(code: str, address: str = HERE, password: str = PASSWORD, client: Client | None = None) -> Any:
-    fields = {"username": "ada", "password": password, "code": code}
-    return (client or Client(REMOTE_ADDR=address)).post(f"{LOGIN}?next={ADD}", fields)
-
-
-def is_logged_in(response: HttpResponse) -> bool:
-    return response.status_code == 302 and response["Location"] == ADD
-
-
-def test_a_login_needs_the_password_and_the_code_and_continues_at_the_page(app: Authenticator) -> None:
+def test_a_login_needs_the_password_and_the_code(app: Authenticator) -> None:
     client = Client()
-    page = log_in_with("", client=client)
+    page = log_in(client=client)
     assert "Enter the code of your second factor as well." in page.content.decode()
     assert "no-store" in page["Cache-Control"]
     assert client.get(ADD).status_code == 302, "the password alone logs in"
 
-    assert "This code is wrong" in log_in_with("000000", client=client).content.decode()
+    assert "This code is wrong" in log_in(code="000000", client=client).content.decode()
     assert "sessionid" not in client.cookies
     code = app.code()
-    assert "This code is wrong" not in log_in_with(code, password="wrong", client=client).content.decode()
-    assert is_logged_in(log_in_with(f" {code[:3]} {code[3:]}", client=client)), "the wrong password used the code up"
+    assert "This code is wrong" not in log_in("wrong", code=code, client=client).content.decode()
+    assert is_logged_in(log_in(code=f" {code[:3]} {code[3:]}", client=client)), "the wrong password used the code up"
     assert client.get("/admin/").status_code == 200
     assert Event.objects.filter(kind="second_factor").count() == 0, "a correct code is no event of its own"
 
@@ -56,9 +46,9 @@ def test_a_login_needs_the_password_and_the_code_and_continues_at_the_page(app: 
 def test_a_recovery_code_works_once_in_place_of_a_code_and_is_recorded(ada: User) -> None:
     _, codes = set_up(logged_in(ada))
 
-    assert is_logged_in(log_in_with(codes[3].upper()))
-    assert not is_logged_in(log_in_with(codes[3]))
-    assert is_logged_in(log_in_with(codes[4].replace("-", " ")))
+    assert is_logged_in(log_in(code=codes[3].upper()))
+    assert not is_logged_in(log_in(code=codes[3]))
+    assert is_logged_in(log_in(code=codes[4].replace("-", " ")))
     entries = Event.objects.filter(kind="second_factor", message__startswith="Recovery code used")
     assert [(entry.account, entry.address, entry.message[-7:]) for entry in entries] == [
         (ada, HERE, "8 left."),
@@ -69,7 +59,7 @@ def test_a_recovery_code_works_once_in_place_of_a_code_and_is_recorded(ada: User
 @pytest.mark.usefixtures("app")
 def test_any_other_text_is_a_wrong_code() -> None:
     for number, code in enumerate(("12345", "1234567", "٠٠٠٠٠٠", "-00001", "+12345")):
-        response = log_in_with(code, f"198.51.100.{number}")
+        response = log_in(code=code, address=f"198.51.100.{number}")
 
         assert (response.status_code, "This code is wrong" in response.content.decode()) == (200, True), code
 
@@ -115,38 +105,38 @@ def end_the_wait() -> None:
 def test_wrong_codes_lock_the_account_for_the_address_like_wrong_passwords(app: Authenticator) -> None:
     fail(2)
     # A correct password in between does not reset the count.
-    guesses = [log_in_with(f"00000{number}") for number in range(LIMIT - 3)]
-    assert log_in_with("").status_code == 200
-    guesses.append(log_in_with("000009"))
+    guesses = [log_in(code=f"00000{number}") for number in range(LIMIT - 3)]
+    assert log_in().status_code == 200
+    guesses.append(log_in(code="000009"))
 
     assert [guess.status_code for guess in guesses] == [200] * (LIMIT - 3) + [429]
     assert "Too many failed logins" in guesses[-1].content.decode()
     code = app.code()
-    assert log_in_with(code).status_code == 429
+    assert log_in(code=code).status_code == 429
     assert log_in().status_code == 429
     assert AccessAttempt.objects.get().failures_since_start == LIMIT
     end_the_wait()
-    assert is_logged_in(log_in_with(code, ELSEWHERE)), "the owner is locked out elsewhere, or the code was used up"
+    assert is_logged_in(log_in(code=code, address=ELSEWHERE)), "the owner is locked out, or the code was used up"
 
 
 def test_wrong_codes_from_elsewhere_do_not_lock_out_the_owner(app: Authenticator) -> None:
     for number in range(LIMIT + 1):
-        log_in_with("000000", f"198.51.100.{number}")
+        log_in(code="000000", address=f"198.51.100.{number}")
 
     assert TOTPDevice.objects.get().throttling_failure_count == LIMIT + 1
     end_the_wait()
-    assert is_logged_in(log_in_with(app.code()))
+    assert is_logged_in(log_in(code=app.code()))
 
 
 def test_wrong_codes_from_very_many_addresses_delay_codes_but_not_recovery_codes(ada: User) -> None:
     app, codes = set_up(logged_in(ada))
     TOTPDevice.objects.update(throttling_failure_count=27)
-    assert "This code is wrong" in log_in_with("000000", "198.51.100.1").content.decode()
+    assert "This code is wrong" in log_in(code="000000", address="198.51.100.1").content.decode()
 
     code = app.code()
-    assert "one of your recovery codes" in log_in_with(code).content.decode()
-    assert is_logged_in(log_in_with(codes[0]))
+    assert "one of your recovery codes" in log_in(code=code).content.decode()
+    assert is_logged_in(log_in(code=codes[0]))
     TOTPDevice.objects.update(throttling_failure_timestamp=timezone.now() - timedelta(days=4))
 
-    assert is_logged_in(log_in_with(code)), "the wait did not end, or the code was used up"
+    assert is_logged_in(log_in(code=code)), "the wait did not end, or the code was used up"
     assert TOTPDevice.objects.get().throttling_failure_count == 0
