@@ -3,17 +3,14 @@
 import math
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
-from django.conf import LazySettings
 
 from petservice.apikeys import request_counter
 from petservice.apikeys.models import APIKey
 from petservice.apikeys.request_counter import RequestCounter
-from tests.apikeys.limits import UNAVAILABLE, client_with, shift_timestamps, statuses
-from tests.redis_server import REDIS_PASSWORD, RedisServer, redis_used_by, running_redis
-from tests.service import free_port, make_certificate
+from tests.apikeys.limits import client_with, shift_timestamps, statuses
+from tests.redis_server import RedisServer
 
 pytestmark = [pytest.mark.redis, pytest.mark.django_db]
 
@@ -115,33 +112,3 @@ def test_the_limit_is_exact_for_requests_of_several_processes_at_the_same_time(
     assert waits.count(0) == 50
     for process in processes:
         process.redis.close()
-
-
-# Connections to Redis.
-
-
-def test_redis_is_reached_over_a_unix_socket(tmp_path: Path, settings: LazySettings) -> None:
-    path = tmp_path / "redis.sock"
-    with (
-        running_redis("--unixsocket", path),
-        redis_used_by(settings, f"unix://:{REDIS_PASSWORD}@{path}"),
-    ):
-        assert statuses(client_with(requests_per_minute=2), 3) == [200, 200, 429]
-
-
-@pytest.mark.parametrize("is_trusted", [True, False])
-def test_redis_is_reached_over_tls_if_its_certificate_is_trusted(
-    tmp_path: Path, settings: LazySettings, caplog: pytest.LogCaptureFixture, is_trusted: bool
-) -> None:
-    certificate, key = make_certificate(tmp_path)
-    port = free_port()
-    tls = ["--tls-port", str(port), "--tls-cert-file", certificate, "--tls-key-file", key, "--tls-auth-clients", "no"]
-    trusted = f"?ssl_ca_certs={certificate}" if is_trusted else ""
-    with (
-        running_redis(*tls),
-        redis_used_by(settings, f"rediss://:{REDIS_PASSWORD}@localhost:{port}/0{trusted}"),
-    ):
-        assert statuses(client_with(requests_per_minute=2), 3) == [200, 200, 429 if is_trusted else 200]
-
-    assert (UNAVAILABLE in caplog.text) == (not is_trusted)
-    assert REDIS_PASSWORD not in caplog.text

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from ssl import CERT_REQUIRED
 
 import httpx
 import pytest
@@ -105,3 +106,15 @@ def test_requests_are_allowed_if_redis_url_is_removed_and_only_keys_with_a_limit
 
     (message,) = caplog.messages
     assert "REDIS_URL is not set" in message
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    "url", ["redis://pets@redis/1", "rediss://redis/0?ssl_ca_certs=ca.pem", "unix:///run/redis.sock"]
+)
+def test_no_kind_of_connection_waits_long_and_tls_needs_a_trusted_certificate(url: str) -> None:
+    connection = request_counter.RequestCounter(url).redis.connection_pool.make_connection()
+
+    timeout = request_counter.RESPONSE_TIMEOUT
+    assert (connection.socket_timeout, connection.socket_connect_timeout) == (timeout, timeout)
+    assert getattr(connection, "cert_reqs", CERT_REQUIRED) == CERT_REQUIRED

@@ -1,7 +1,5 @@
 """The home page in a real browser."""
 
-import re
-
 from playwright.sync_api import Page, expect
 
 
@@ -10,15 +8,6 @@ def test_a_laptop_shows_it_without_scrolling(page: Page) -> None:
     page.goto("/")
 
     assert page.evaluate("document.body.scrollHeight <= innerHeight")
-
-
-def test_it_follows_the_colour_scheme_of_the_visitor(page: Page) -> None:
-    def brightness(scheme: str) -> int:
-        page.emulate_media(color_scheme=scheme)
-        page.goto("/")
-        return sum(map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))))
-
-    assert brightness("dark") < 200 < 600 < brightness("light")
 
 
 def test_the_theme_chosen_on_one_page_holds_on_all(staff_page: Page) -> None:
