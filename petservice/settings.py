@@ -121,8 +121,6 @@ OTP_TOTP_THROTTLE_FACTOR, OTP_STATIC_THROTTLE_FACTOR = 0.001, 0
 
 # The end of a session is set at its login (petservice.sign_in.sessions). This is the age of sessions without one.
 SESSION_COOKIE_AGE = 12 * 3600
-# Seconds for which a link works that sets a password.
-PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600
 
 # The scheme comes from the server, or from the trusted proxies (petservice.wsgi).
 # TransportMiddleware refuses plain HTTP where HTTPS is required, and never redirects.

@@ -45,7 +45,7 @@ KIB, MIB = 1024, 1024 * 1024
         ("petservice.journal.admin:MAX_EXPORTED", 100_000, "admin", "downloads up to 100,000 events"),
         ("petservice.journal.logins:PERIOD", 15 * MINUTE, "operations", "in a quarter of an hour"),
         ("petservice.journal.logins:MAX_ENTRIES", 500, "operations", "at most 500 entries"),
-        ("petservice.settings:PASSWORD_RESET_TIMEOUT", 3 * 24 * 3600, "admin", "A link works once, for three days"),
+        ("django.conf:settings.PASSWORD_RESET_TIMEOUT", 3 * 24 * 3600, "admin", "A link works once, for three days"),
         ("petservice.sign_in.factors:RECOVERY_CODES", 10, "admin", "Save the ten recovery codes"),
         ("petservice.sign_in.sessions:RECENT", timedelta(minutes=15), "admin", "logged in within the last 15 minutes"),
         ("petservice.sign_in.sessions:LIFETIME", 12 * HOUR, "admin", "A session ends 12 hours after the login"),
