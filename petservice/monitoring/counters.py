@@ -16,7 +16,9 @@ def count(name: str, label: str, amount: float = 1) -> None:
         _amounts[name, label] += amount
 
 
-def amounts() -> dict[tuple[str, str], float]:
-    """Return what was counted in this process and in those that it was forked from, by name and label."""
+def take() -> dict[tuple[str, str], float]:
+    """Return what was counted since the last call, also by a process from which this one was forked since then."""
     with _lock:
-        return dict(_amounts)
+        taken = dict(_amounts)
+        _amounts.clear()
+    return taken

@@ -12,7 +12,7 @@ from typing import Any
 
 from prometheus_client import Counter, Gauge, Histogram
 
-from petservice.monitoring.counters import amounts, count
+from petservice.monitoring.counters import count, take
 
 # Seconds: the upper bounds of the buckets of durations, before the last one, which has none.
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -105,8 +105,7 @@ class Metrics:
         self._requests: defaultdict[tuple[str, str, int], Requests] = defaultdict(Requests)
         # The keys that have series of their own.
         self._keys: set[str] = set()
-        # The counts before the fork belong to the master.
-        self._written = amounts()
+        take()  # what was counted before the fork belongs to the master
         for name, labels in _RARE.items():
             for label in labels:
                 CAUSES[name].labels(label)
@@ -158,7 +157,5 @@ class Metrics:
             REQUESTS.labels(route, method, status).inc(sum(requests.numbers))
             DURATION.labels(route).add(requests.numbers, requests.seconds)
         self._requests.clear()
-        for (name, label), amount in amounts().items():
-            if new := amount - self._written.get((name, label), 0):
-                CAUSES[name].labels(label).inc(new)
-                self._written[name, label] = amount
+        for (name, label), amount in take().items():
+            CAUSES[name].labels(label).inc(amount)
