@@ -1,8 +1,9 @@
 """The files of the commands: a SQLite database that appears when it is complete."""
 
 import os
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,6 +29,27 @@ def new_file(target: Path) -> Iterator[Path]:
         _synchronize(part)
         os.link(part, target)  # unlike a rename, this replaces no existing file
         _synchronize(target.parent)
+
+
+def copy_database(source: Path, target: Path, *, is_in_use: bool) -> None:
+    """Copy a database of this service to a new file.
+
+    Raises FileExistsError if the target exists, and OSError or sqlite3.Error if the source is missing or damaged.
+    """
+    if not source.is_file():
+        raise FileNotFoundError(f"there is no file {source}")
+    # Immutable: SQLite takes no lock, and makes no file next to the source.
+    uri = f"{source.absolute().as_uri()}?mode={'rw' if is_in_use else 'ro&immutable=1'}"
+    with (
+        new_file(target) as part,
+        closing(sqlite3.connect(uri, uri=True)) as database,
+        closing(sqlite3.connect(part)) as copy,
+    ):
+        database.backup(copy)  # one read transaction: writers continue, and their changes are not copied
+        (verdict,) = copy.execute("PRAGMA integrity_check").fetchone()
+        if verdict != "ok":
+            raise sqlite3.DatabaseError(f"{source} is damaged ({verdict})")
+        copy.execute("SELECT 1 FROM pets_pet LIMIT 1")
 
 
 @contextmanager

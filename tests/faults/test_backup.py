@@ -135,7 +135,7 @@ def test_failed_backup_replaces_no_file_and_leaves_none(tmp_path: Path) -> None:
     precious = place / "pets.backup"
     precious.write_text("precious")
 
-    assert "There is no database yet" in refusal(data, place / "new", "backup_database")
+    assert "there is no file" in refusal(data, place / "new", "backup_database")
     data.mkdir(exist_ok=True)
     (data / "petservice.sqlite3").write_bytes(b"no database at all" * 100)
     assert "file is not a database" in refusal(data, place / "new", "backup_database")
@@ -156,7 +156,7 @@ def test_a_damaged_database_is_not_backed_up(tmp_path: Path, migrated: Path) -> 
 
     output = refusal(tmp_path, tmp_path / "pets.backup", "backup_database")
 
-    assert "The copy is damaged, and so the database may be: NULL value in song.name" in output
+    assert f"cannot be written: {tmp_path / NAME} is damaged (NULL value in song.name)" in output
     assert {*tmp_path.iterdir()} - before <= {tmp_path / "secret_key"}
 
 

@@ -71,24 +71,24 @@ def test_a_database_is_not_replaced_and_gets_no_log_of_another(
 def test_what_is_no_backup_is_refused_and_leaves_no_database(tmp_path: Path, backup: Path) -> None:
     (folder := tmp_path / "data").mkdir()
     file = tmp_path / "wrong.backup"
-    assert f"There is no file {file}" in refusal(folder, file)
+    assert f"there is no file {file}" in refusal(folder, file)
     file.mkdir()
-    assert f"There is no file {file}" in refusal(folder, file)
+    assert f"there is no file {file}" in refusal(folder, file)
     file.rmdir()
 
     content = backup.read_bytes()
     for wrong, sentence in (
-        (b"a letter " * 1000, "is damaged, or no backup: file is not a database"),
-        (b"", "is damaged, or no backup: no such table: pets_pet"),
-        (content[: len(content) // 2], "is damaged"),
-        (content[:8192] + b"x" * 8192 + content[16384:], "is damaged"),
+        (b"a letter " * 1000, "file is not a database"),
+        (b"", "no such table: pets_pet"),
+        (content[: len(content) // 2], "database disk image is malformed"),
+        (content[:8192] + b"x" * 8192 + content[16384:], "database disk image is malformed"),
     ):
         file.write_bytes(wrong)
-        assert f"{file} {sentence}" in refusal(folder, file)
+        assert f"cannot be restored from {file}, and is unchanged: {sentence}" in refusal(folder, file)
 
     shutil.copy(backup, file)
     damage(file)  # a row that its table does not allow
-    assert f"{file} is damaged: NULL value in song.name. Use another backup." in refusal(folder, file)
+    assert f"{file} is damaged (NULL value in song.name)" in refusal(folder, file)
 
     shutil.copy(backup, file)
     Path(f"{file}-wal").write_text("the last changes")
@@ -156,5 +156,5 @@ def test_a_full_disk_leaves_no_database(tmp_path: Path, backup: Path) -> None:
     )
 
     assert ended.returncode == 1
-    assert f"{tmp_path / NAME} cannot be restored, and is unchanged" in ended.stderr
+    assert f"{tmp_path / NAME} cannot be restored from {backup}, and is unchanged" in ended.stderr
     assert files(tmp_path) == {}

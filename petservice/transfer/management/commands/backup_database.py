@@ -1,6 +1,6 @@
 import sqlite3
 from argparse import ArgumentParser
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
 from petservice.db.backend import backend
-from petservice.transfer.sqlite_file import new_file
+from petservice.transfer.sqlite_file import copy_database
 
 
 class Command(BaseCommand):
@@ -22,16 +22,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
         if not backend().is_embedded:
             raise CommandError('PostgreSQL has its own tool: pg_dump --format=custom --file=FILE "$DATABASE_URL"')
-        source = Path(connection.settings_dict["NAME"])
-        if not source.is_file():
-            raise CommandError(f"There is no database yet: {source}")
         try:
-            with new_file(file) as part:
-                with closing(sqlite3.connect(source)) as database, closing(sqlite3.connect(part)) as copy:
-                    database.backup(copy)  # one read transaction: writers continue, and their changes are not copied
-                    (verdict,) = copy.execute("PRAGMA integrity_check").fetchone()
-                if verdict != "ok":
-                    raise CommandError(f"The copy is damaged, and so the database may be: {verdict}")
+            copy_database(Path(connection.settings_dict["NAME"]), file, is_in_use=True)
         except FileExistsError as error:
             raise CommandError(f"{error.filename} exists: name a file that does not.") from error
         except (OSError, sqlite3.Error) as error:

@@ -1,7 +1,5 @@
 import sqlite3
 from argparse import ArgumentParser
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,7 @@ from petservice.db.backend import backend
 from petservice.db.sqlite.base import exclude_services
 from petservice.journal.models import Event
 from petservice.journal.recording import add_event_of_command
-from petservice.transfer.sqlite_file import LOGS, new_file
+from petservice.transfer.sqlite_file import LOGS, copy_database
 
 
 class Command(BaseCommand):
@@ -28,11 +26,12 @@ class Command(BaseCommand):
                 "PostgreSQL has its own tool: "
                 'pg_restore --exit-on-error --no-owner --dbname="$DATABASE_URL" FILE, into an empty database'
             )
+        if logs := [log for log in LOGS if Path(f"{file}{log}").exists() and Path(f"{file}{log}").stat().st_size]:
+            raise CommandError(f"{file} is a database in use, not a backup, because it has a {logs[0]}: use a backup.")
         target = Path(connection.settings_dict["NAME"]).resolve()
         try:
             with exclude_services(target):
-                with _checked(file) as backup, new_file(target) as part, closing(sqlite3.connect(part)) as database:
-                    backup.backup(database)
+                copy_database(file, target, is_in_use=False)
                 message = "Backup restored by the command restore_database."
                 add_event_of_command(self, Event.Kind.RESTORED, "The database is restored.", message=message)
                 connection.close()
@@ -44,24 +43,5 @@ class Command(BaseCommand):
                 "or set another PETSERVICE_DATA_DIR."
             ) from error
         except (OSError, sqlite3.Error) as error:
-            raise CommandError(f"{target} cannot be restored, and is unchanged: {error}") from error
+            raise CommandError(f"{target} cannot be restored from {file}, and is unchanged: {error}") from error
         self.stderr.write(f"{target} is restored from {file}. Start the service now.")
-
-
-@contextmanager
-def _checked(file: Path) -> Iterator[sqlite3.Connection]:
-    """Open a backup. Raises CommandError if it is damaged, or no database of this service."""
-    if not file.is_file():
-        raise CommandError(f"There is no file {file}: name one that backup_database has written.")
-    if logs := [log for log in LOGS if Path(f"{file}{log}").exists() and Path(f"{file}{log}").stat().st_size]:
-        raise CommandError(f"{file} is a database in use, not a backup, because it has a {logs[0]}: use a backup.")
-    # Immutable: SQLite takes no lock, and makes no file next to this one.
-    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as backup:
-        try:
-            (verdict,) = backup.execute("PRAGMA integrity_check").fetchone()
-            if verdict != "ok":
-                raise CommandError(f"{file} is damaged: {verdict}. Use another backup.")
-            backup.execute("SELECT 1 FROM pets_pet LIMIT 1")
-        except sqlite3.DatabaseError as error:
-            raise CommandError(f"{file} is damaged, or no backup: {error}. Use another backup.") from error
-        yield backup
