@@ -34,18 +34,12 @@ def reserve_space() -> None:
     prometheus_client reserves none, and a process that writes to a file without space is killed (SIGBUS).
     """
     folder, pid = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]), os.getpid()
-    # The collector finds them under their names only when they are complete.
-    parts = {folder / f"{name}_{pid}.part": size for name, size in _FILES.items()}
-    try:
-        for part, size in parts.items():
-            with part.open("xb") as created:
+    with tempfile.TemporaryDirectory(dir=folder) as parts:
+        for name, size in _FILES.items():
+            with Path(parts, f"{name}_{pid}.db").open("xb") as created:
                 os.posix_fallocate(created.fileno(), 0, size)
-    except OSError:
-        for part in parts:
-            part.unlink(missing_ok=True)
-        raise
-    for part in parts:
-        part.rename(part.with_suffix(".db"))
+        for part in Path(parts).iterdir():  # the collector finds them only now, when they are complete
+            part.rename(folder / part.name)
 
 
 class Exporter:
