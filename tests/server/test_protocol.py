@@ -2,8 +2,6 @@
 
 import re
 import socket
-import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -94,22 +92,6 @@ def test_header_may_be_as_long_as_the_guide_says(service: Service, more: int, st
     with Client(service) as client:
         client.send(get("/v1/health", name + b"x" * (int(most.replace(",", "")) - len(name) + more)))
         assert client.response().status == status
-
-
-def test_simultaneous_clients_get_their_own_responses(service: Service, service_key: str) -> None:
-    ready = threading.Barrier(20)
-
-    def use(number: int) -> bool:
-        with Client(service) as client:
-            ready.wait()
-            responses = []
-            for turn in range(20):
-                client.send(post(service_key, b'{"name":"%d-%d"}' % (number, turn)))
-                responses.append(client.response().body.endswith(b'"name":"%d-%d"}' % (number, turn)))
-            return all(responses)
-
-    with ThreadPoolExecutor(20) as pool:
-        assert all(pool.map(use, range(20)))
 
 
 # Clients that leave.
