@@ -40,19 +40,6 @@ if "TEST_MEASUREMENT_INTERVAL" in os.environ:
 connection.LINGER = float(os.environ.get("TEST_LINGER", connection.LINGER))
 
 
-class CountingApplication(server.Application):
-    """An application that counts in how many parts it has received bodies."""
-
-    parts = 0
-
-    async def __call__(self, scope: server.Message, receive: server.Receive, send: server.Send) -> None:
-        async def receive_and_count() -> bytes:
-            self.parts += 1
-            return await receive()
-
-        await super().__call__(scope, receive_and_count, send)
-
-
 class NeverReadyWorker(worker.EventLoopWorker):
     """A worker that never finishes its start, unless it is the first worker of its service."""
 
@@ -103,8 +90,6 @@ class EndpointsHandler(Handler):
                 return _json(str(gc.collect()))
             case "/v1/open":  # the number of connections that the worker counts
                 return _json(str(sum(one.open for one in gc.get_objects() if isinstance(one, acceptor.Acceptor))))
-            case "/v1/parts":
-                return _json(str(application.parts))
             case "/v1/worker":
                 return _json(str(os.getpid()))
         return super().get_response(request)
@@ -140,4 +125,4 @@ def _meta(request: HttpRequest) -> str:
 
 readiness.missing_migrations = _check_that_may_wait
 wsgi_application = EndpointsHandler()
-application = CountingApplication(wsgi_application)
+application = server.Application(wsgi_application)

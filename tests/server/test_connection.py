@@ -10,7 +10,7 @@ import pytest
 
 from petservice.server import connection
 from petservice.server.limits import MAX_UNREAD_BYTES, RESPONSE_PIECE_BYTES
-from tests.server.connections import get, post
+from tests.server.connections import CHUNKED, get, post
 
 pytestmark = pytest.mark.once(on="postgresql")
 
@@ -37,12 +37,12 @@ class Transport:
         return False
 
 
-def begun(request: bytes) -> tuple[connection.Connection, list[bytes]]:
-    """Return a connection whose application responds to a request with LONG, and what it has written."""
+async def respond(scope: Any, receive: Any, send: Callable[[Any], Awaitable[None]]) -> None:
+    await send((200, [], LONG))
 
-    async def application(scope: Any, receive: Any, send: Callable[[Any], Awaitable[None]]) -> None:
-        await send((200, [], LONG))
 
+def begun(request: bytes, application: Any = respond) -> tuple[connection.Connection, list[bytes]]:
+    """Return a connection that has received a request, by default responds with LONG, and what it has written."""
     config = SimpleNamespace(
         keepalive=15, limit_request_line=8190, limit_request_fields=64, limit_request_field_size=8190
     )
@@ -97,6 +97,21 @@ async def test_client_that_reads_again_in_its_request_must_still_send_the_rest()
 
     assert client.state is connection.State.RECEIVING
     client.connection_lost(None)
+
+
+async def test_body_in_chunks_of_one_byte_is_received_in_few_parts() -> None:
+    parts: list[bytes] = []
+
+    async def receive_all(scope: Any, receive: Callable[[], Awaitable[bytes]], send: Any) -> None:
+        while part := await receive():
+            parts.append(part)
+        await respond(scope, receive, send)
+
+    client, _ = begun(get("/", CHUNKED) + b"1\r\nx\r\n" * 10_000 + b"0\r\n\r\n", receive_all)
+    await until(lambda: client.state is connection.State.IDLE)
+
+    assert b"".join(parts) == b"x" * 10_000
+    assert len(parts) < 100
 
 
 async def test_a_client_has_the_time_in_which_the_application_takes_nothing_of_its_body() -> None:

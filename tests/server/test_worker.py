@@ -10,7 +10,7 @@ import pytest
 
 from petservice.server.limits import PAGE_THREADS
 from tests.monitoring.observed import Observed
-from tests.server.connections import CHUNKED, Client, Connect, assert_rejected, get, response_to
+from tests.server.connections import Client, Connect, assert_rejected, get, response_to
 from tests.server.services import (
     booted_workers,
     clear,
@@ -71,14 +71,6 @@ def test_failed_request_gets_an_error_response_and_one_log_entry_and_the_connect
         client.send(get("/v1/health"))
         assert client.response().status == 200
     assert with_short_timeout.log.read_text().count(logged) == before + 1
-
-
-def test_body_in_chunks_of_one_byte_is_received_in_few_parts(with_short_timeout: Service) -> None:
-    with Client(with_short_timeout) as client:
-        before = number_from(client, "/v1/parts")
-        client.send(get("/v1/health", CHUNKED), b"1\r\nx\r\n" * 10_000, b"0\r\n\r\n")
-        assert client.response().body == b'{"status":"ok"}'
-        assert number_from(client, "/v1/parts") - before < 100
 
 
 def test_clients_that_read_slowly_occupy_no_thread(with_default_timeout: Service, connect: Connect) -> None:
