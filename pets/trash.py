@@ -4,7 +4,6 @@ Only the admin deletes pets through the trash. Commands and programs that use th
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -25,23 +24,21 @@ def delete(pets: Sequence[Pet], *, message: str = "") -> list[Change]:
     return [Change(pet.pk, pet.name, values_of(pet), None, message) for pet in pets]
 
 
-def put_back(
-    keys: Sequence[int], *, message: str = "", now: datetime | None = None
-) -> tuple[list[Change], list[TrashedPet]]:
+def put_back(keys: Sequence[int], *, message: str = "") -> tuple[list[Change], list[TrashedPet]]:
     """Create deleted pets again with all their values, and take them out of the trash.
 
     Returns the changes to record, and those whose id belongs to another pet now. Keys that are not in the trash are
     ignored.
     """
     try:
-        return _put_back(keys, message, now)
+        return _put_back(keys, message)
     except IntegrityError:  # an import created one of these ids after the query for them, so that it is found now
-        return _put_back(keys, message, now)
+        return _put_back(keys, message)
 
 
 @transaction.atomic
-def _put_back(keys: Sequence[int], message: str, now: datetime | None) -> tuple[list[Change], list[TrashedPet]]:
-    locked = TrashedPet.unexpired(now=now).select_for_update(of=("self",)).filter(Among("pk", keys)).order_by("pk")
+def _put_back(keys: Sequence[int], message: str) -> tuple[list[Change], list[TrashedPet]]:
+    locked = TrashedPet.unexpired().select_for_update(of=("self",)).filter(Among("pk", keys)).order_by("pk")
     # The last one comes back, if several deleted pets have one id.
     trashed = sorted(locked, key=lambda one: (one.event.at, one.pk), reverse=True)
     ids = [one.record_id for one in trashed]

@@ -10,9 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from pets.fields import EDITABLE, OPTIONAL_TEXTS, SHOWN
-from pets.files.rows import COLUMNS
 from pets.models import IdempotencyRecord, Pet
-from pets.models.journal import values_of
 from pets.schema import REX
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from tests.backoffice.pages import submit
@@ -38,10 +36,8 @@ def columns(model: type[Any]) -> set[str]:
             columns(IdempotencyRecord) - {"id", "api_key", "key", "created_at"},
             {"pet_id", *TEXTS},
         ),
-        ("the values of a pet in the trash", values_of(Pet(**TEXTS)), columns(Pet) - {"id"}),
         ("pets.serializers.PetSerializer", PetSerializer().fields, SHOWN),
         ("pets.serializers.CreatePetRequestSerializer", CreatePetRequestSerializer().fields, TEXTS),
-        ("pets.files.rows.COLUMNS", COLUMNS, columns(Pet) - {"version", "sold_at"}),
         ("the example pets.schema.REX", REX, SHOWN),
     ],
 )

@@ -37,9 +37,6 @@ _BATCH = 1000
 # Maximum number of errors that are shown, so that the first ones stay on the screen.
 _MAX_ERRORS = 20
 
-# The number of a line of the file, and the error on it.
-LineError = tuple[int, str]
-
 
 class Command(DatabaseCommand):
     help = (
@@ -101,7 +98,7 @@ class Command(DatabaseCommand):
         Returns the number of rows, and whether there are some without an id.
         """
         count, has_new = 0, False
-        errors: list[LineError] = []
+        errors: list[tuple[int, str]] = []
         with progress("Checking") as bar:
             for batch in self._read():
                 for line in batch:
@@ -153,7 +150,7 @@ class Command(DatabaseCommand):
             yield rows
             bar.update(len(batch))
 
-    def _taken(self) -> Iterator[LineError]:
+    def _taken(self) -> Iterator[tuple[int, str]]:
         """Yield an error for each row whose id the database or an earlier row has."""
         for batch in self._read():
             # The first line of each id, because the errors below name the other ones.
@@ -164,7 +161,7 @@ class Command(DatabaseCommand):
             )
         yield from errors_in(chain.from_iterable(self._read()))
 
-    def _reject(self, errors: list[LineError]) -> None:
+    def _reject(self, errors: list[tuple[int, str]]) -> None:
         for number, error in errors[:_MAX_ERRORS]:
             self.stderr.write(f"line {number}: {error}" if number else error)
         if errors:

@@ -96,34 +96,24 @@ def test_a_file_with_errors_is_reported_with_their_lines_and_nothing_is_imported
 
 
 @pytest.mark.parametrize("before", [1, 2500])
-def test_existing_ids_are_rejected_and_the_rows_before_them_are_not_imported(
+def test_existing_and_repeated_ids_are_named_once_in_the_order_of_their_lines_and_nothing_is_imported(
     file: Callable[..., Path], before: int
 ) -> None:
-    pets = [create_pet(name="Rex") for _ in range(3)]
-    rows = [f"{new_pet_id()},Tom" for _ in range(before)] + [f"{pet.pk},Mia" for pet in reversed(pets)]
+    pets, new = [create_pet(name="Rex") for _ in range(3)], new_pet_id()
+    existing = [pet.pk for pet in reversed(pets)]
+    ids = [new, *(new_pet_id() for _ in range(before)), *existing, new, existing[0]]
 
-    *errors, end = errors_of_import(file("\n".join(["id,name", *rows])))
+    errors = errors_of_import(file("\n".join(["id,name", *(f"{pk},Mia" for pk in ids)])))
 
+    line = before + 3  # of the first existing id
     assert errors == [
-        f"line {line}: A pet with the ID {pet.pk} already exists."
-        for line, pet in enumerate(reversed(pets), start=before + 2)
-    ]
-    assert end == "Nothing was imported."
-    assert [row[1] for row in all_pets()] == ["Rex"] * 3
-    assert inventory_counts()["available"] == 3
-
-
-def test_every_line_with_a_taken_id_is_named_once_and_in_order(file: Callable[..., Path]) -> None:
-    pet, new = create_pet(name="Rex"), new_pet_id()
-
-    errors = errors_of_import(file(f"id,name\n{new},A\n{pet.pk},B\n{new},C\n{pet.pk},D"))
-
-    assert errors == [
-        f"line 3: A pet with the ID {pet.pk} already exists.",
-        "line 4: Duplicate ID: also on line 2.",
-        "line 5: Duplicate ID: also on line 3.",
+        *(f"line {line + n}: A pet with the ID {pk} already exists." for n, pk in enumerate(existing)),
+        f"line {line + 3}: Duplicate ID: also on line 2.",
+        f"line {line + 4}: Duplicate ID: also on line {line}.",
         "Nothing was imported.",
     ]
+    assert [row[1] for row in all_pets()] == ["Rex"] * 3
+    assert inventory_counts()["available"] == 3
 
 
 def test_the_error_for_an_unreadable_file_has_its_name(tmp_path: Path) -> None:

@@ -91,17 +91,16 @@ def test_a_confirmation_without_a_valid_upload_leads_to_the_list_and_a_login_bef
     assert "Nothing was imported. Upload the file again." in page.content.decode()
 
 
-@pytest.mark.parametrize("change", [{"name": "Bo"}, {"tag": "cat"}, {"status": "pending"}])
-def test_a_pet_that_was_changed_after_the_preview_leads_to_a_new_preview(staff: Client, change: dict[str, str]) -> None:
+def test_a_pet_that_was_changed_after_the_preview_leads_to_a_new_preview(staff: Client) -> None:
     pet = create_pet(name="Rex")
     page = upload(staff, f"id,name,tag\n{pet.pk},Max,dog\n,Tom,\n")
-    Pet.objects.filter(pk=pet.pk).update(**change)
+    Pet.objects.filter(pk=pet.pk).update(name="Bo")
     before = stored()
 
     again = confirm(staff, page)
 
     assert "some of these pets were changed after the preview" in again.content.decode()
-    assert f"<del>{change['name']}</del>" in again.content.decode() if "name" in change else True
+    assert "<del>Bo</del>" in again.content.decode()
     # The old one, sent again, does not confirm the new one.
     assert "you opened a newer preview" in messages(confirm(staff, page))[0]
     assert stored() == before
