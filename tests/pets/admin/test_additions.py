@@ -11,7 +11,7 @@ from pets.models import Pet, TrashedPet
 from petservice.accounts import services
 from petservice.accounts.models import Account
 from petservice.journal.models import Event
-from tests.backoffice.pages import fields_of, messages, read, undo_url
+from tests.backoffice.pages import messages, read, undo_url
 from tests.backoffice.staff import granted
 from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.pet_pages import LIST, histories, page_of, sent, undo
@@ -84,16 +84,6 @@ def test_a_form_that_is_sent_again_adds_nothing_and_leads_to_its_pet(
     for number in range(3):
         sent(staff, ADD, read(staff, ADD, "pet_form") | {"name": f"Pet {number}"})
     assert Pet.objects.count() == 4
-
-
-def test_a_form_for_another_pet_has_the_tag_and_the_status_of_the_last_one(staff: Client) -> None:
-    fields = read(staff, ADD, "pet_form") | {"name": "Rex", "tag": "rabbit & hare", "status": "pending"}
-
-    response = staff.post(ADD, fields | {"_addanother": "yes"}, follow=True)
-
-    fresh = fields_of(response, "pet_form")
-    assert (fresh["tag"], fresh["status"]) == ("rabbit & hare", "pending")
-    assert fresh["form_token"] != fields["form_token"]
 
 
 def test_who_may_add_may_undo_it(staff: Client) -> None:

@@ -180,8 +180,8 @@ def test_a_field_that_both_changed_is_shown_with_both_values_and_saved_the_secon
 
 
 def test_each_button_of_the_form_saves_and_leads_to_its_page_with_the_undo(staff: Client) -> None:
-    pet = create_pet(name="Rex")
-    another = f"{reverse('admin:pets_pet_add')}?tag=&status=available"
+    pet = Pet.objects.create(name="Rex", tag="rabbit & hare", status="pending")
+    another = f"{reverse('admin:pets_pet_add')}?tag=rabbit+%26+hare&status=pending"
     pages = {"_save": LIST, "_continue": page_of(pet), "_addanother": another}
     for number, (button, url) in enumerate(pages.items()):
         fields = read(staff, page_of(pet), "pet_form") | {"name": f"Max {number}", button: "yes"}
@@ -192,3 +192,5 @@ def test_each_button_of_the_form_saves_and_leads_to_its_page_with_the_undo(staff
         before = f"Max {number - 1}" if number else "Rex"
         assert messages(response) == [f"“Max {number}”: Name changed from “{before}” to “Max {number}”."]
         assert undo_url(response)
+    shown = fields_of(response, "pet_form")  # of another pet, with the tag and the status of this one
+    assert (shown["tag"], shown["status"]) == ("rabbit & hare", "pending")

@@ -1,9 +1,8 @@
 """The command import_pets with files, and its entry in the audit."""
 
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
-from io import BytesIO, StringIO, TextIOWrapper
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -176,14 +175,6 @@ def test_two_imports_of_a_file_at_the_same_time_import_it_once(file: Callable[..
         run("import_pets", path)
 
     assert (Pet.objects.count(), ImportedFile.objects.count()) == (1, 1)
-
-
-def test_two_contents_of_standard_input_are_two_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("Rex", "Tom"):
-        monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(f"name\n{name}\n".encode())))
-        run("import_pets", "-", "--format", "csv")
-
-    assert [row[1] for row in all_pets()] == ["Rex", "Tom"]
 
 
 def test_an_import_is_undone_if_the_audit_cannot_be_written_and_an_export_is_not(

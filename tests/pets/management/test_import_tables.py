@@ -54,30 +54,25 @@ def test_another_encoding_is_an_option(file: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "error"),
+    ("table", "options", "error"),
     [
-        ((), "line 3: the first line must name the columns"),
-        (("--columns", "Name=name"), "line 3: there is no column 'Name', or more than one."),
-        (("--columns", "Art=tag"), "line 3: the first line must name the columns"),
-        (("--columns", "Rufname=name", "Art=name"), "line 3: the first line must name the columns"),
-        (COLUMNS, "line 4: created_at must be a time"),
-        ((*COLUMNS, *OTHERS[:-1]), "line 5: name is required."),
+        (TABLE, (), "line 3: the first line must name the columns"),
+        (TABLE, ("--columns", "Name=name"), "line 3: there is no column 'Name', or more than one."),
+        ("Art;Art\nRex;dog\n", ("--columns", "Art=name"), "line 1: there is no column 'Art', or more than one."),
+        (TABLE, ("--columns", "Art=tag"), "line 3: the first line must name the columns"),
+        (TABLE, ("--columns", "Rufname=name", "Art=name"), "line 3: the first line must name the columns"),
+        (TABLE, COLUMNS, "line 4: created_at must be a time"),
+        (TABLE, (*COLUMNS, *OTHERS[:-1]), "line 5: name is required."),
     ],
 )
 def test_what_the_options_leave_open_is_an_error(
-    file: Callable[..., Path], options: tuple[str, ...], error: str
+    file: Callable[..., Path], table: str, options: tuple[str, ...], error: str
 ) -> None:
-    errors = errors_of_import(file(TABLE), *options)
+    errors = errors_of_import(file(table), *options)
 
     assert any(one.startswith(error) for one in errors)
     assert errors[-1].startswith("Nothing was imported.")
     assert all_pets() == []
-
-
-def test_two_columns_of_one_name_have_no_meaning(file: Callable[..., Path]) -> None:
-    (error, _) = errors_of_import(file("Art;Art\nRex;dog\n"), "--columns", "Art=name")
-
-    assert error == "line 1: there is no column 'Art', or more than one."
 
 
 @pytest.mark.parametrize("option", ["name", "=name", "Art=species"])
