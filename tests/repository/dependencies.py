@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from collections.abc import Iterator
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
@@ -19,32 +18,15 @@ def direct() -> list[Requirement]:
     return [Requirement(line) for line in PROJECT["project"]["dependencies"]]
 
 
-def installed() -> dict[str, Distribution]:
-    """Return the dependencies and theirs by name, as they are installed here."""
-    found: dict[str, Distribution] = {}
-    pending, seen = direct(), set[str]()
-    while pending:
-        requirement = pending.pop()
-        if str(requirement) not in seen:
-            seen.add(str(requirement))
-            package = distribution(requirement.name)
-            found[canonicalize_name(requirement.name)] = package
-            pending += requirements(package, requirement.extras)
-    return found
-
-
-def requirements(package: Distribution, extras: set[str]) -> Iterator[Requirement]:
-    """Return what the package with these extras requires on this platform."""
-    for requirement in map(Requirement, package.requires or []):
-        marker = requirement.marker
-        if marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", *extras)):
-            yield requirement
-
-
 def locked() -> dict[str, Requirement]:
     """Return the pin of each package in the lock file, by name."""
     lines = re.findall(r"^\w.*(?= \\$)", LOCK.read_text(), re.MULTILINE)
     return {canonicalize_name(pin.name): pin for pin in map(Requirement, lines)}
+
+
+def installed() -> dict[str, Distribution]:
+    """Return the packages of the lock file by name, as they are installed here."""
+    return {name: distribution(name) for name, pin in locked().items() if not pin.marker or pin.marker.evaluate()}
 
 
 def licences(package: Distribution) -> set[str]:
