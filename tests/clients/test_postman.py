@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.clients.tools import run
 from tests.service import Service
 
@@ -29,37 +31,25 @@ def responses(imported: Path, key: str, folder: Path, *, runs: int = 1) -> list[
     ]
 
 
-def pets(found: list[tuple[str, int, str]], request: str) -> list[str]:
-    return [pet["id"] for name, _, body in found if name == request for pet in [json.loads(body)]]
-
-
-def assert_lists_begin_with_the_first_pet(found: list[tuple[str, int, str]], service: Service, key: str) -> None:
-    """Check that lists show the pets that earlier runs created, if all fit on a page."""
-    with service.client(key) as client:
-        first = client.get("/v1/pets", params={"limit": 1}).json()[0]
-    lists = [json.loads(body) for name, _, body in found if name == "List pets"]
-    assert lists
-    assert all(pets[:1] == [first] for pets in lists)
-
-
-def test_each_run_of_a_collection_with_the_examples_creates_a_pet(
-    service: Service, service_key: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("options", "imports", "runs"),
+    [(["-O", "parametersResolution=Example"], 1, 3), ([], 2, 1)],
+    ids=["with the examples", "with values that each import makes up"],
+)
+def test_each_run_of_a_collection_creates_a_pet(
+    service: Service, service_key: str, tmp_path: Path, options: list[str], imports: int, runs: int
 ) -> None:
-    imported = collection(service, tmp_path, "-O", "parametersResolution=Example")
-
-    found = responses(imported, service_key, tmp_path, runs=3)
+    found = []
+    for _ in range(imports):
+        found += responses(collection(service, tmp_path, *options), service_key, tmp_path, runs=runs)
 
     # Another test may have created the pet of the example.
     others = [(name, status) for name, status, _ in found if name != "Get a pet"]
-    assert others == 3 * [("Health check", 200), ("List pets", 200), ("Create a pet", 201), ("Get inventory", 200)]
-    assert len(found) == 15
-    assert len(set(pets(found, "Create a pet"))) == 3
-    assert_lists_begin_with_the_first_pet(found[5:], service, service_key)
-
-
-def test_each_import_with_made_up_values_creates_a_pet(service: Service, service_key: str, tmp_path: Path) -> None:
-    found = [one for _ in range(2) for one in responses(collection(service, tmp_path), service_key, tmp_path)]
-
-    assert [status for name, status, _ in found if name in ("List pets", "Create a pet")] == [200, 201, 200, 201]
-    assert len(set(pets(found, "Create a pet"))) == 2
-    assert_lists_begin_with_the_first_pet(found[5:], service, service_key)
+    expected = [("Health check", 200), ("List pets", 200), ("Create a pet", 201), ("Get inventory", 200)]
+    assert others == imports * runs * expected
+    created = [json.loads(body)["id"] for name, _, body in found if name == "Create a pet"]
+    assert len(set(created)) == len(created)
+    lists = [json.loads(body) for name, _, body in found[5:] if name == "List pets"]
+    with service.client(service_key) as client:
+        first = client.get("/v1/pets", params={"limit": 1}).json()[0]
+    assert all(pets[:1] == [first] for pets in lists), "lists show the pets that earlier runs created"
