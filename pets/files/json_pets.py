@@ -83,8 +83,6 @@ def _array(content: bytes, line: int) -> Values:
 def _object(values: Any) -> dict[str, Any] | str:
     if not isinstance(values, dict):
         return f"not a pet: {_SHAPE}"
-    if values.keys() <= KNOWN_COLUMNS:
-        return values
     columns = {column_of(name): value for name, value in values.items()}
     if not columns.keys() & KNOWN_COLUMNS:
         return f"unknown {unknown_columns(values)}, and no field of a pet: {_SHAPE}"

@@ -35,7 +35,7 @@ def change_field(pages: ModelAdmin, request: HttpRequest, selection: Selection, 
     Pets whose field differs from that of the selection stay as they are, and the user gets a warning.
     """
     with transaction.atomic():
-        as_shown = unchanged(request, selection, "changed", [field], {field: value})
+        as_shown = unchanged(request, selection, "changed", {field: value})
         pets = [pet for pet in as_shown if getattr(pet, field) != value]
         count = count_of_pets(len(pets))
         if field == "status":

@@ -1,6 +1,6 @@
 """The pets that staff select in a list, with the versions that it showed: read, confirmed, and compared with now."""
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Mapping, Sized
 from typing import Any
 
 from django.contrib import messages
@@ -96,9 +96,6 @@ def confirmation(
     page |= {
         "opts": pages.opts,
         "media": pages.media,
-        "checkbox_name": ACTION_CHECKBOX_NAME,
-        "first_id": next(iter(selection), ""),
-        "selection_name": FIELD,
         "selection": " ".join(pk if version is None else f"{pk}:{version}" for pk, version in selection.items()),
         "action": action,
         "facts": {"Filter of the list": filters_in_words(request.GET) or "none", **facts},
@@ -110,13 +107,12 @@ def unchanged(
     request: HttpRequest,
     selection: Selection,
     verb: str,
-    fields: Sequence[str] = EDITABLE,
     wanted: Mapping[str, str | None] | None = None,
 ) -> list[Pet]:
     """Return the selected pets that are as the list showed them, and lock them until the transaction ends.
 
-    Tells the user which pets someone else deleted, or changed in these fields, with the verb of what is not done to
-    them. A pet that has the values already that are wanted of some fields counts as unchanged.
+    Tells the user which pets someone else deleted, or changed in the wanted fields, or in any if no values are wanted,
+    with the verb of what is not done to them. A pet that has the wanted values already counts as unchanged.
     """
     pets = list(Pet.objects.select_for_update().filter(Among("pk", [*selection])).order_by("pk"))
     others = {pet: version for pet in pets if (version := selection[pet.pk]) not in (None, pet.version)}
@@ -124,8 +120,8 @@ def unchanged(
     changed = {}
     for pet in others:
         then = values.get(pet.pk)
-        known = [name for name in fields if name in then] if then else []
-        is_as_wanted = wanted is not None and all(getattr(pet, name) == value for name, value in wanted.items())
+        known = [name for name in wanted or EDITABLE if name in then] if then else []
+        is_as_wanted = wanted and all(getattr(pet, name) == value for name, value in wanted.items())
         if (then is None or known) and not is_as_wanted:
             now = ", ".join(f"{name} {quoted(getattr(pet, name))}" for name in known)
             changed[pet] = f"“{pet}” ({now})" if now else f"“{pet}”"
