@@ -15,6 +15,7 @@ IMPORT = reverse("admin:pets_pet_import")
 COLUMNS = reverse("admin:pets_pet_import_columns")
 CONFIRM = reverse("admin:pets_pet_process_import")
 EXPORT = reverse("admin:pets_pet_export")
+PRINT = reverse("admin:pets_pet_print")
 CSV, JSON = "csv", "json"
 
 # The permissions of staff who may import pets.
