@@ -25,21 +25,6 @@ def user_page(user: User, verb: str = "change") -> str:
     return reverse(f"admin:auth_user_{verb}", args=[user.pk])
 
 
-def test_a_user_is_neither_added_nor_deleted_nor_given_a_password(admin_client: Client, ada: User) -> None:
-    forms = {
-        reverse("admin:auth_user_add"): {"username": "eve"},
-        user_page(ada, "delete"): {"post": "yes"},
-        LIST: {"action": "delete_selected", "_selected_action": [ada.pk], "post": "yes"},
-        f"{LIST}{ada.pk}/password/": {"password1": "another long one", "password2": "another long one"},
-    }
-
-    responses = [admin_client.post(url, form, follow=True) for url, form in forms.items()]
-
-    assert [response.status_code for response in responses[:2]] == [403, 403]
-    assert User.objects.get(pk=ada.pk).password == ada.password
-    assert User.objects.count() == 2
-
-
 def test_the_page_of_a_user_changes_only_groups_and_permissions_and_reads_them_together(
     admin_client: Client, admin_user: User, django_assert_max_num_queries: Any
 ) -> None:

@@ -93,9 +93,7 @@ def test_the_replacement_of_a_key_that_the_service_rejects_has_a_warning(admin_c
     assert "curl" not in response.content.decode()
 
 
-def test_a_key_that_was_revoked_while_its_page_was_open_is_not_changed_and_no_key_can_be_deleted(
-    admin_client: Client,
-) -> None:
+def test_a_key_that_was_revoked_while_its_page_was_open_is_not_changed(admin_client: Client) -> None:
     key, _ = APIKey.objects.create_key(name="Acme")
     form = read(admin_client, page_of(key), "apikey_form")
     key.revoke()
@@ -105,7 +103,6 @@ def test_a_key_that_was_revoked_while_its_page_was_open_is_not_changed_and_no_ke
     assert messages(response) == [f"This key was revoked on {moment(key.revoked_at)}. Nothing was changed."]
     assert APIKey.objects.get().name == "Acme"
     assert granted("view_apikey").post(page_of(key), form).status_code == 403
-    assert admin_client.post(page_of(key, "delete"), {"post": "yes"}).status_code == 403
 
 
 def test_keys_with_the_same_name_have_their_prefixes_and_a_complete_key_finds_its_own(admin_client: Client) -> None:

@@ -25,6 +25,8 @@ pytestmark = pytest.mark.django_db
 PET_PAGES = {"pets_pet", "pets_trashedpet", "pets_recentchange"}
 # These pages have no form to add a record, not even for superusers.
 WITHOUT_ADD_FORM = {"pets_trashedpet", "pets_recentchange", "journal_event", "auth_user"}
+# Nobody deletes these records either: accounts are deactivated, keys are revoked, and the first group is a role.
+WITHOUT_DELETION = WITHOUT_ADD_FORM | {"accounts_account", "apikeys_apikey", "auth_group"}
 KEY_PAGES = {"apikeys_apikey"}
 ALL_PAGES = {f"{model._meta.app_label}_{model._meta.model_name}" for model in admin.site._registry}
 
@@ -65,8 +67,9 @@ def urls() -> Iterator[tuple[str, str]]:
         yield "" if page in WITHOUT_ADD_FORM else page, reverse(f"admin:{page}_add")
         record = model._default_manager.first()
         assert record is not None, f"create a {model.__name__} for the crawl"
-        for kind in ("change", "history"):
-            yield page, reverse(f"admin:{page}_{kind}", args=[record.pk])
+        for kind in ("change", "history", "delete"):
+            is_refused = kind == "delete" and page in WITHOUT_DELETION
+            yield "" if is_refused else page, reverse(f"admin:{page}_{kind}", args=[record.pk])
     for view in ("tags", "import", "export", "print"):
         yield "pets_pet", reverse(f"admin:pets_pet_{view}")
     key = APIKey.objects.get()
