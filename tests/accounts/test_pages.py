@@ -160,19 +160,6 @@ def test_what_was_set_by_hand_is_shown_and_kept_by_a_save_until_a_role_replaces_
     assert not User.objects.get(pk=account.pk).user_permissions.exists()
 
 
-def test_two_administrators_change_different_fields_and_see_both_values_of_the_same_field(admin_client: Client) -> None:
-    account, _ = new_account(admin_client)
-    fields = read(admin_client, page_of(account), "account_form")
-
-    save(admin_client, account, fields | {"role": PETS_INVENTORY_AND_KEYS})
-    save(admin_client, account, fields | {"full_name": "Eva Adams"})
-    assert rows(admin_client)["eve"][:2] == ["Eva Adams", PETS_INVENTORY_AND_KEYS]
-
-    response = save(admin_client, account, fields | {"role": "Administrator"})
-    assert "someone else changed this field too. Nothing was saved." in response.content.decode()
-    assert rows(admin_client)["eve"][1] == PETS_INVENTORY_AND_KEYS
-
-
 def test_the_form_of_an_account_offers_no_other_ways_to_save(admin_client: Client) -> None:
     assert "_addanother" not in admin_client.get(ADD).content.decode()
     forged = read(admin_client, ADD, "account_form") | NEW | {"username": "zoe", "_addanother": "1"}

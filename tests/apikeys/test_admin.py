@@ -1,7 +1,7 @@
 """The admin pages of API keys: creating, listing and changing keys, and the entries about them in the audit."""
 
 import re
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from petservice.apikeys.models import APIKey
-from petservice.configuration.time_zone import end_of, moment
+from petservice.configuration.time_zone import moment
 from petservice.journal.models import Event
 from tests.apikeys.forms import ADD, FORM, LIST, ROTATE, page_of, shown_key, status_with
 from tests.backoffice.pages import messages, read, send, text_of
@@ -154,23 +154,6 @@ def test_events_of_a_key_are_recorded_with_old_and_new_values(admin_client: Clie
     assert entries() == [(Kind.KEY_REVOKED, "admin", str(key), 1)]
     admin_client.post(page_of(key, "revoke"))
     assert entries() == [], "it was revoked already"
-
-
-def test_two_people_who_change_a_key_keep_both_changes_and_see_a_conflict(admin_client: Client) -> None:
-    first_day, second_day = (f"{timezone.now() + timedelta(days=days):%Y-%m-%d}" for days in (40, 50))
-    key, _ = APIKey.objects.create_key(name="Acme", expires_at=end_of(date.fromisoformat(first_day)))
-    mine, theirs, late = (read(admin_client, page_of(key), "apikey_form") for _ in range(3))
-    send(admin_client, page_of(key), theirs | {"expires_at": second_day})
-    saved = APIKey.objects.get().expires_at
-
-    response = send(admin_client, page_of(key), mine | {"name": "Acme Ltd"})
-
-    assert [*APIKey.objects.values_list("name", "expires_at")] == [("Acme Ltd", saved)]
-    kept = f"While the page was open, someone else changed the expiry to “{second_day}”. That change was kept."
-    assert messages(response)[0] == kept
-    refused = send(admin_client, page_of(key), late | {"expires_at": ""}).content.decode()
-    assert f"Their value: <b>{second_day}</b></span> <span>Your value: <b>(empty)</b>" in refused
-    assert APIKey.objects.get().expires_at == saved
 
 
 @only_on_postgresql

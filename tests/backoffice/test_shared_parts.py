@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from pets.models import Pet
 from pets.services import create_pet
+from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.apikeys.models import APIKey
 from petservice.guides.rendering import ADMIN_GUIDE, guide
 from petservice.journal.models import Event
@@ -158,6 +159,31 @@ def test_a_save_without_a_change_is_recorded_nowhere(admin_client: Client, page:
     assert messages(response) == [f"You changed nothing, so {record} is as before."]
     assert Event.objects.count() == before
     assert "Changed." not in admin_client.get(reverse("admin:index")).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("page", "mine", "theirs", "late", "label"),
+    [
+        ("pets_pet", {"name": "Max"}, {"tag": "cat"}, "bird", "tag"),
+        ("apikeys_apikey", {"name": "Acme Ltd"}, {"expires_at": "2098-01-01"}, "2099-01-01", "expiry"),
+        ("accounts_account", {"full_name": "Ada"}, {"role": PETS_AND_INVENTORY}, "Administrator", "role"),
+    ],
+)
+def test_two_people_keep_both_changes_of_a_record_and_see_a_conflict(
+    admin_client: Client, page: str, mine: dict[str, str], theirs: dict[str, str], late: str, label: str
+) -> None:
+    url = reverse(f"admin:{page}_change", args=[RECORDS[page]().pk])  # type: ignore[attr-defined]
+    ((field, value),) = theirs.items()
+    form = read(admin_client, url, f"{page.partition('_')[2]}_form")
+    send(admin_client, url, form | theirs)
+
+    kept = send(admin_client, url, form | mine)
+    refused = send(admin_client, url, form | {field: late})
+
+    assert f"someone else changed the {label} to " in str(messages(kept))
+    assert "someone else changed this field too. Nothing was saved." in refused.content.decode()
+    saved = read(admin_client, url, f"{page.partition('_')[2]}_form")
+    assert saved.items() >= (mine | {field: value}).items()
 
 
 def test_a_save_without_a_change_that_continues_stays_on_the_page(admin_client: Client) -> None:
