@@ -60,7 +60,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
     search_length = keys.PREFIX_LENGTH  # limits the input, so that a pasted key does not get into the URL
     list_select_related = ("created_by",)
     _facts, _dates = ("prefix", "environment", "access", "state"), ("creator", "created_at", "revoked_at")
-    readonly_fields = (*_facts, *_dates, "replaced_by", "old_key")
+    readonly_fields = (*_facts, *_dates, "replaced_by", "replaces")
     add_fields = ("name", "access", "lifetime", "expires_at", "form_token")
     actions = None
     addition_kind, change_kind = Event.Kind.KEY_CREATED, Event.Kind.KEY_CHANGED
@@ -102,11 +102,6 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
         """Return the name with the prefix, because several keys may have one name. It also shows the environment."""
         return format_html('{} <span class="key-prefix">{}…</span>', api_key.name, api_key.prefix)
 
-    @admin.display(description="replaces")
-    def old_key(self, api_key: APIKey) -> str:
-        old_key = api_key.replaces
-        return format_html('<a href="{}">{}</a>', reverse("admin:apikeys_apikey_change", args=[old_key.pk]), old_key)
-
     @admin.display(description="created by")
     def creator(self, api_key: APIKey) -> str:
         """Return the account without a link, because most staff may not view accounts."""
@@ -135,7 +130,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
     def get_fields(self, request: HttpRequest, obj: APIKey | None = None) -> Any:
         if obj is None:
             return (*self.add_fields, "requests_per_minute") if settings.REDIS_URL else self.add_fields
-        replacements = ["replaced_by"] * (obj.replaced_by_id is not None) + ["old_key"] * hasattr(obj, "replaces")
+        replacements = ["replaced_by"] * (obj.replaced_by_id is not None) + ["replaces"] * hasattr(obj, "replaces")
         return ["name", *self._facts, *replacements, "expires_at", "requests_per_minute", *self._dates]
 
     def get_readonly_fields(self, request: HttpRequest, obj: APIKey | None = None) -> Any:

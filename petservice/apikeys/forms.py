@@ -45,6 +45,9 @@ class KeyForm(MergingForm):
 
     expires_at = ExpiryField(label="Expiry", help_text="Leave empty for no expiry.")
 
+    class Meta:
+        labels = {"replaces": "Replaces"}
+
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         if "expires_at" in cleaned and "expires_at" in self.changed_data:

@@ -57,10 +57,6 @@ class APIKeyManager(models.Manager["APIKey"]):
 class APIKey(models.Model):
     """A key that lets one client call the API."""
 
-    class Environment(models.TextChoices):
-        TEST = "test"
-        LIVE = "live"
-
     class Access(models.TextChoices):
         READ_ONLY = "read", "Read only"
         READ_AND_WRITE = "write", "Read and write"
@@ -82,7 +78,7 @@ class APIKey(models.Model):
     digest = models.CharField(max_length=64, unique=True, editable=False)
     environment = models.CharField(
         max_length=4,
-        choices=Environment,
+        choices=[(name, name.capitalize()) for name in keys.ENVIRONMENTS],
         help_text="Test keys work only on a test service, live keys only on a live service.",
     )
     access = models.CharField(max_length=5, choices=Access, default=Access.READ_AND_WRITE)

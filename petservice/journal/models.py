@@ -1,6 +1,6 @@
 """The models of the journal."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -78,15 +78,14 @@ class Event(models.Model):
         return f"{self.get_kind_display()}: {self.message}" if self.message else self.get_kind_display()
 
     @classmethod
-    def of_undo_period(cls, *, now: datetime | None = None) -> models.QuerySet[Any]:
+    def of_undo_period(cls) -> models.QuerySet[Any]:
         """Return the changes that can be undone now, and those that were undone, of the last hour."""
-        begin = (now or timezone.now()) - cls.UNDO_PERIOD
-        return cls.objects.filter(at__gt=begin).exclude(permissions="")
+        return cls.objects.filter(at__gt=timezone.now() - cls.UNDO_PERIOD).exclude(permissions="")
 
     @classmethod
-    def undoable(cls, *, now: datetime | None = None) -> models.QuerySet[Any]:
+    def undoable(cls) -> models.QuerySet[Any]:
         """Return the changes that can be undone now."""
-        return cls.of_undo_period(now=now).filter(undone_by=None)
+        return cls.of_undo_period().filter(undone_by=None)
 
     @classmethod
     def with_record(cls, events: models.QuerySet["Event"]) -> models.QuerySet["Event"]:

@@ -147,7 +147,6 @@ class KeptFormLoginView(LoginView):
             **super().get_context_data(**kwargs),
             "title": "Log in",
             "subtitle": None,
-            "username": self.request.user.get_username(),
             "kept_form": self.kept_form,
             "reason": self.reason,
             "is_continued": bool(self.get_redirect_url()),
