@@ -9,7 +9,7 @@ import pytest
 from pets.fields import new_pet_id
 from tests.databases import new_database
 from tests.faults.prepared import postgresql_cluster, prepared, sqlite_database
-from tests.faults.restores import NAME, call, execute
+from tests.faults.restores import NAME, execute, run
 from tests.faults.servers import Server, primary
 
 
@@ -74,5 +74,5 @@ def backup(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(migrated, folder)
     columns = "INSERT INTO pets_pet (id, name, status, created_at)"
     execute(folder / NAME, f"{columns} VALUES ('{new_pet_id()}', 'Rex', 'available', '2026-01-01')")
-    assert call(folder, "backup_database", folder / "pets.backup")[0] == 0
+    assert run(folder, "backup_database", folder / "pets.backup")[0] == 0
     return folder / "pets.backup"

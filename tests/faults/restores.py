@@ -2,12 +2,9 @@
 
 import sqlite3
 from contextlib import closing
-from io import StringIO
 from pathlib import Path
 
-from django.core.management import CommandError, call_command
-
-from tests.service import manage, stopped_service
+from tests.service import manage
 
 NAME = "petservice.sqlite3"
 PETS = "SELECT name FROM pets_pet ORDER BY name"
@@ -19,28 +16,21 @@ def run(folder: Path, *arguments: str | Path, **variables: str) -> tuple[int, st
     return ended.returncode, ended.stdout + ended.stderr
 
 
-def call(folder: Path, name: str, *arguments: str | Path, url: str = "") -> tuple[int, str]:
-    """Run a management command in this process, which takes less time; its exit status and what it says.
-
-    The database is that in `folder`, or the SQLite database of the URL.
-    """
-    output = StringIO()
-    with stopped_service(folder, url).models():
-        try:
-            call_command(name, *map(str, arguments), stdout=output, stderr=output)
-        except CommandError as error:
-            return error.returncode, f"{output.getvalue()}{error}"
-    return 0, output.getvalue()
+def move(folder: Path, source: str, target: str) -> tuple[int, str]:
+    """Run move_database to its end; its exit status and output."""
+    status, output = run(folder, "move_database", "--to", target, DATABASE_URL=source)
+    assert "Traceback" not in output
+    return status, output
 
 
 def restore(folder: Path, file: Path) -> tuple[int, str]:
-    """Restore a backup in this process; the exit status, and what the command says."""
-    return call(folder, "restore_database", file)
+    """Restore a backup; the exit status, and what the command says."""
+    return run(folder, "restore_database", file)
 
 
 def refusal(folder: Path, file: Path, name: str = "restore_database") -> str:
     """Run a command with a file that it must refuse, and return what it says."""
-    status, output = call(folder, name, file)
+    status, output = run(folder, name, file)
     assert status == 1, output
     return output
 

@@ -1,6 +1,5 @@
 """A backup that is made while clients write is complete, and can be restored as operations.md says."""
 
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -14,7 +13,7 @@ from tests.databases import new_database
 from tests.documents import block
 from tests.faults import restores
 from tests.faults.load import Load, lost, running_load
-from tests.faults.restores import NAME, damage, refusal
+from tests.faults.restores import refusal
 from tests.faults.servers import run_lines
 from tests.service import Service, running_service
 
@@ -147,17 +146,6 @@ def test_failed_backup_replaces_no_file_and_leaves_none(tmp_path: Path) -> None:
 
     assert precious.read_text() == "precious"
     assert list(place.iterdir()) == [precious]
-
-
-def test_a_damaged_database_is_not_backed_up(tmp_path: Path, migrated: Path) -> None:
-    shutil.copy(migrated, tmp_path / NAME)
-    damage(tmp_path / NAME)
-    before = {*tmp_path.iterdir()}
-
-    output = refusal(tmp_path, tmp_path / "pets.backup", "backup_database")
-
-    assert f"cannot be written: {tmp_path / NAME} is damaged (NULL value in song.name)" in output
-    assert {*tmp_path.iterdir()} - before <= {tmp_path / "secret_key"}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 
 from pets.fields import new_pet_id
 from tests.faults.load import Load, lost, running_load
-from tests.faults.restores import NAME, run
+from tests.faults.restores import NAME, move, run
 from tests.processes import Process, inside, start
 from tests.service import Service, free_port, log_in, running_service, stopped_service
 from tests.waiting import wait_until
@@ -44,13 +44,6 @@ def moving(folder: Path, source: str, target: str, *program: str) -> Iterator[tu
     finally:
         process.kill()
         process.wait()
-
-
-def move(folder: Path, source: str, target: str) -> tuple[int, str]:
-    """Run the command to its end, and return its exit status and output."""
-    status, output = run(folder, "move_database", "--to", target, DATABASE_URL=source)
-    assert "Traceback" not in output
-    return status, output
 
 
 def wait_for_the_copy(process: Process, log: Path) -> None:

@@ -1,55 +1,28 @@
 """`move_database` refuses targets and folders that it must not use, and moves nothing then."""
 
-import signal
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
-from django.db import connections
 
-from petservice.db.backend import time_limit
 from petservice.db.sqlite.base import exclude_services
-from petservice.transfer.management.commands.move_database import _TARGET as TARGET
-from tests.faults.restores import NAME, call
+from tests.faults.restores import NAME, move
 from tests.faults.servers import Server, pgbouncer
 
 pytestmark = pytest.mark.faults
 
-Call = Callable[[str, str], tuple[int, str]]
 Refusal = Callable[[str], str]
 
 
 @pytest.fixture
-def call_move(tmp_path: Path, django_db_blocker: Any) -> Call:
-    """Return a function that runs the command in this process, which takes less time, as `move` does."""
-
-    def call_move(source: str, target: str) -> tuple[int, str]:
-        handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-        limited = time_limit.set(None)  # as for every management command
-        try:
-            with django_db_blocker.unblock():
-                return call(tmp_path, "move_database", "--to", target, url=source)
-        finally:
-            time_limit.reset(limited)
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
-            if TARGET in connections.databases:
-                connections[TARGET].close()
-                del connections[TARGET], connections.databases[TARGET]
-
-    return call_move
-
-
-@pytest.fixture
-def refusal(tmp_path: Path, sqlite_url: str, call_move: Call) -> Refusal:
+def refusal(tmp_path: Path, sqlite_url: str) -> Refusal:
     """Return a function that moves the database to a URL, and returns the message that nothing was moved."""
 
     def refusal(target: str) -> str:
-        status, output = call_move(sqlite_url, target)
+        status, output = move(tmp_path, sqlite_url, target)
         assert status == 1, output
         assert "Nothing was moved" in output
         assert (tmp_path / NAME).exists()
@@ -83,7 +56,7 @@ def test_a_server_s_database_with_tables_is_refused(
     assert f"The target has {found}. Nothing was moved: name an empty database." in refusal(empty_postgresql_url)
 
 
-def test_what_can_be_no_target_is_refused(tmp_path: Path, sqlite_url: str, refusal: Refusal, call_move: Call) -> None:
+def test_what_can_be_no_target_is_refused(tmp_path: Path, sqlite_url: str, refusal: Refusal) -> None:
     (tmp_path / "other").write_text("a letter")
     assert f"{tmp_path}/other exists. Nothing was moved" in refusal(f"sqlite:///{tmp_path}/other")
     assert (tmp_path / "other").read_text() == "a letter"
@@ -95,7 +68,7 @@ def test_what_can_be_no_target_is_refused(tmp_path: Path, sqlite_url: str, refus
 
     assert "The target is the database of the service." in refusal(sqlite_url)
 
-    status, output = call_move(sqlite_url, "mysql://ada:secret@db/pets")
+    status, output = move(tmp_path, sqlite_url, "mysql://ada:secret@db/pets")
     assert status == 1
     assert "--to begins with 'mysql://'" in output
     assert "secret" not in output

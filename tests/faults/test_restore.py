@@ -13,7 +13,6 @@ import pytest
 from petservice.db.sqlite.base import exclude_services
 from tests.faults.restores import (
     NAME,
-    call,
     damage,
     execute,
     files,
@@ -49,7 +48,7 @@ def test_a_backup_of_an_earlier_version_is_migrated_at_the_next_start(tmp_path: 
     earlier, file = tmp_path / "earlier", tmp_path / "earlier.backup"
     earlier.mkdir()
     assert run(earlier, "migrate", "pets", "0001", "--verbosity", "0")[0] == 0
-    assert call(earlier, "backup_database", file)[0] == 0
+    assert run(earlier, "backup_database", file)[0] == 0
 
     assert restore(tmp_path, file)[0] == 0
 
