@@ -8,7 +8,6 @@ from django.urls import reverse_lazy
 
 from petservice import __version__
 from petservice.configuration.environment import *  # noqa: F403
-from petservice.monitoring.logs import logging_settings
 
 INSTALLED_APPS = [
     "petservice",
@@ -193,5 +192,30 @@ SPECTACULAR_SETTINGS = {
     ],
 }
 
-LOGGING = logging_settings(LOG_FORMAT)
+# One line for each event on standard error. A traceback follows its line, or is a field of the JSON object.
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"refusals": {"()": "petservice.monitoring.logs.RefusalFilter"}},
+    "formatters": {
+        "line": {
+            "()": "petservice.monitoring.logs.LineFormatter",
+            "fmt": "%(asctime)s %(levelname)s %(name)s %(process)d [%(request_id)s] %(message)s",
+        },
+        "json": {"()": "petservice.monitoring.logs.JSONFormatter"},
+    },
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["refusals"]},
+    },
+    "root": {"handlers": ["console"], "level": "INFO"},
+    "loggers": {
+        # Without handlers, because Django's own would write each line a second time, or send it by mail.
+        "django": {"handlers": [], "level": "INFO", "propagate": True},
+        # Errors of clients are not logged, only crashes.
+        "django.request": {"level": "ERROR"},
+        "django.server": {"handlers": [], "propagate": True},
+        # Only failed logins and lockouts.
+        "axes": {"level": "WARNING"},
+    },
+}
 DEFAULT_EXCEPTION_REPORTER_FILTER = "petservice.monitoring.debug_pages.SecretsFilter"

@@ -4,7 +4,6 @@ import json
 import logging
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Any
 
 from petservice.monitoring.redaction import echo, without_keys
 
@@ -12,9 +11,6 @@ from petservice.monitoring.redaction import echo, without_keys
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 # The id of the trace that the client says the current request is a part of, which lines in JSON contain.
 trace_id: ContextVar[str | None] = ContextVar("trace_id", default=None)
-
-# A line for people.
-LINE_FORMAT = "%(asctime)s %(levelname)s %(name)s %(process)d [%(request_id)s] %(message)s"
 
 
 class RefusalFilter(logging.Filter):
@@ -58,36 +54,3 @@ class JSONFormatter(logging.Formatter):
             fields["traceback"] = without_keys("\n".join(traceback))
         # ASCII only: this escapes Unicode line separators and invalid Unicode, which break some readers.
         return json.dumps(fields)
-
-
-def logging_settings(log_format: str) -> dict[str, Any]:
-    """Return Django's LOGGING setting: one line for each event on standard error, in the format `line` or `json`.
-
-    A traceback follows its line, or is a field of the JSON object.
-    """
-    return {
-        "version": 1,
-        "disable_existing_loggers": False,
-        "filters": {"refusals": {"()": RefusalFilter}},
-        "formatters": {
-            "line": {"()": LineFormatter, "fmt": LINE_FORMAT},
-            "json": {"()": JSONFormatter},
-        },
-        "handlers": {
-            "console": {
-                "class": "logging.StreamHandler",
-                "formatter": log_format,
-                "filters": ["refusals"],
-            }
-        },
-        "root": {"handlers": ["console"], "level": "INFO"},
-        "loggers": {
-            # Without handlers, because Django's own would write each line a second time, or send it by mail.
-            "django": {"handlers": [], "level": "INFO", "propagate": True},
-            # Errors of clients are not logged, only crashes.
-            "django.request": {"level": "ERROR"},
-            "django.server": {"handlers": [], "propagate": True},
-            # Only failed logins and lockouts.
-            "axes": {"level": "WARNING"},
-        },
-    }
