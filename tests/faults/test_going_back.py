@@ -1,9 +1,8 @@
 """An upgrade is undone on PostgreSQL as deployment.md says: the version before runs on the newer schema."""
 
-import io
+import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,10 @@ RELEASE = "4e2f3f4"
 @pytest.fixture
 def released(tmp_path: Path) -> Path:
     """The last release, with the packages of its lock file in an environment of its own."""
-    archive = subprocess.run(["git", "archive", RELEASE], cwd=ROOT, capture_output=True)
-    if archive.returncode:
+    archive, folder = tmp_path / "released.tar", tmp_path / "released"
+    if subprocess.run(["git", "archive", "-o", archive, RELEASE], cwd=ROOT).returncode:
         pytest.skip(f"this clone lacks the commit {RELEASE}")
-    folder = tmp_path / "released"
-    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
-        files.extractall(folder, filter="data")
+    shutil.unpack_archive(archive, folder, filter="data")
     uv = [sys.executable, "-m", "uv"]
     lock = "petservice/deploy/requirements.txt"
     for command in (

@@ -5,12 +5,11 @@ It runs the code of the revision in its own folder, with the packages of this en
 idempotency record. Run it after a release, with the release's tag.
 """
 
-import io
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
-import tarfile
 import tempfile
 from contextlib import closing
 from pathlib import Path
@@ -44,13 +43,12 @@ def fill(code: Path, folder: Path, url: str) -> str:
 
 
 def main(revision: str) -> None:
-    archive = subprocess.run(["git", "archive", revision], cwd=ROOT, check=True, capture_output=True).stdout
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)  # PostgreSQL runs as another user if this program runs as root
-        code = folder / "code"
-        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-            files.extractall(code, filter="data")
+        archive, code = folder / "code.tar", folder / "code"
+        subprocess.run(["git", "archive", "-o", archive, revision], cwd=ROOT, check=True)
+        shutil.unpack_archive(archive, code, filter="data")
         file = folder / "released.sqlite3"
         sqlite_key = fill(code, folder, f"sqlite:///{file}")
         with closing(sqlite3.connect(file)) as database:
