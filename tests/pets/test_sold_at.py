@@ -38,15 +38,6 @@ def is_now(at: datetime | None) -> bool:
     return at is not None and abs(timezone.now() - at) < timedelta(minutes=10)
 
 
-def test_a_pet_that_comes_back_and_is_sold_again_has_the_time_of_the_last_sale() -> None:
-    pet = sold_pet()
-    for status in ("pending", "sold"):
-        pet.status = status
-        pet.save()  # with the old time in Python
-
-    assert is_now(Pet.objects.get().sold_at)
-
-
 # Not REPLACE, which makes another pet of the same id.
 def test_a_writer_with_an_old_copy_of_a_pet_leaves_the_time_and_raises_the_present_version() -> None:
     copy = create_pet(name="Rex")
