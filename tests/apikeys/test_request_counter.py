@@ -100,15 +100,15 @@ def test_timestamps_expire_after_a_minute_and_a_clock_that_is_set_back_locks_no_
     assert statuses(client, 3) == [200, 200, 429]
 
 
-def test_the_limit_is_exact_for_requests_of_several_processes_at_the_same_time(
+def test_the_limit_is_exact_for_requests_over_several_connections_at_the_same_time(
     redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_counter, "RESPONSE_TIMEOUT", 60)  # on a busy machine, Redis may need long
-    processes = [RequestCounter(redis_server.url) for _ in range(3)]
+    counters = [RequestCounter(redis_server.url) for _ in range(3)]
 
     with ThreadPoolExecutor(15) as pool:
-        waits = [*pool.map(lambda turn: processes[turn % 3].seconds_to_wait("key", 50), range(150))]
+        waits = [*pool.map(lambda turn: counters[turn % 3].seconds_to_wait("key", 50), range(150))]
 
     assert waits.count(0) == 50
-    for process in processes:
-        process.redis.close()
+    for counter in counters:
+        counter.redis.close()
