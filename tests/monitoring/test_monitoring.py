@@ -1,24 +1,33 @@
-"""Prometheus evaluates the alerts and the dashboard in petservice/monitoring over the series of a service."""
+"""A real Prometheus that scrapes a service can use the alerts and the dashboard in petservice/monitoring."""
 
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from math import isnan
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
+import httpx
 import pytest
 
-from tests.monitoring.observed import observed_service
-from tests.service import ROOT, make_certificate
+from petservice.apikeys.models import APIKey
+from petservice.server.limits import API_THREADS
+from tests.monitoring.observed import Observed, observed_service
+from tests.service import ROOT, fetch, free_port, make_certificate
 from tests.waiting import wait_until
 
 MONITORING = ROOT / "petservice" / "monitoring"
 ALERTS = MONITORING / "alerts.yml"
 DASHBOARD = json.loads((MONITORING / "dashboard.json").read_text())
 
-# A request that the fast path leaves to Django.
-NOT_FAST = "/v1/pets?limit=1&limit=1"
 DURATION = "petservice_http_request_duration_seconds_bucket"
 
 pytestmark = [
@@ -72,83 +81,182 @@ PROBLEMS: list[tuple[dict[str, object], str | None]] = [
 ]
 
 
-def evaluate(folder: Path, *states: tuple[dict[str, str], list[dict[str, Any]]]) -> None:
-    """Let Prometheus evaluate expressions and the alerts after half an hour of each state, and compare the samples.
-
-    A state has the values of each series, and the expressions with their samples.
-    """
+def test_each_alert_fires_only_for_its_own_problem(tmp_path: Path) -> None:
+    """The message of a failure names the alert that is expected, and the one that fires."""
+    firing = {"expr": 'count by (alertname) (ALERTS{alertstate="firing"})', "eval_time": "30m"}
     groups = [
         {
             "interval": "1m",
-            "input_series": [{"series": name, "values": values} for name, values in series.items()],
-            "promql_expr_test": [{"eval_time": "30m", **expression} for expression in expressions],
+            "input_series": [
+                {"series": name, "values": values % (HEALTHY | problem)} for name, values in SERIES.items()
+            ],
+            "promql_expr_test": [
+                firing | {"exp_samples": [{"labels": f'{{alertname="{alert}"}}', "value": 1}] if alert else []}
+            ],
         }
-        for series, expressions in states
+        for problem, alert in PROBLEMS
     ]
-    file = folder / "tests.yml"  # JSON is YAML as well
+    file = tmp_path / "tests.yml"  # JSON is YAML as well
     file.write_text(json.dumps({"rule_files": [str(ALERTS)], "evaluation_interval": "1m", "tests": groups}))
+
     tested = subprocess.run(["promtool", "test", "rules", file], capture_output=True, text=True)
+
     assert tested.returncode == 0, tested.stdout + tested.stderr
 
 
-def test_each_alert_fires_only_for_its_own_problem(tmp_path: Path) -> None:
-    """The message of a failure names the alert that is expected, and the one that fires."""
-    states = []
-    for problem, alert in PROBLEMS:
-        samples = [{"labels": f'{{alertname="{alert}"}}', "value": 1}] if alert else []
-        firing = {"expr": 'count by (alertname) (ALERTS{alertstate="firing"})', "exp_samples": samples}
-        states.append(({name: values % (HEALTHY | problem) for name, values in SERIES.items()}, [firing]))
-    evaluate(tmp_path, *states)
+@contextmanager
+def prometheus(folder: Path, observed: Observed) -> Iterator[str]:
+    """The URL of the API of a Prometheus that scrapes a service and has loaded the rules."""
+    port = free_port()
+    target = observed.metrics_url.removeprefix("http://").removesuffix("/metrics")
+    (folder / "prometheus.yml").write_text(
+        f"""
+global: {{scrape_interval: 1s, evaluation_interval: 1s}}
+rule_files: [{ALERTS}]
+scrape_configs:
+  - job_name: petservice
+    static_configs: [{{targets: ["{target}"]}}]
+"""
+    )
+    command = ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/tsdb"]
+    with (folder / "prometheus.log").open("w") as log:
+        process = subprocess.Popen([*command, f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log)
+    address = f"http://127.0.0.1:{port}/api/v1"
+    try:
+        wait_until(lambda: process.poll() is not None or _is_up(address))
+        assert process.poll() is None, (folder / "prometheus.log").read_text()
+        yield address
+    finally:
+        process.terminate()
+        process.wait(timeout=40)
 
 
-def shown(expression: str) -> str:
-    """Return an expression of a panel as the dashboard sends it."""
-    return expression.replace("$job", "petservice").replace("$__rate_interval", "10m")
+def _is_up(address: str) -> bool:
+    try:
+        return bool(_query(address, 'up{job="petservice"} == 1'))
+    except (httpx.TransportError, httpx.HTTPStatusError):  # its status is 503 while it starts
+        return False
 
 
-PANELS = {panel["title"]: [shown(target["expr"]) for target in panel["targets"]] for panel in DASHBOARD["panels"]}
+def _query(address: str, expression: str) -> list[dict[str, Any]]:
+    response = fetch(f"{address}/query?{urlencode({'query': expression})}").raise_for_status()
+    result: list[dict[str, Any]] = response.json()["data"]["result"]
+    return result
 
 
-def scraped(folder: Path) -> dict[str, str]:
-    """Return the series of a service that clients and staff have used, with a growth of one in each minute.
+def _value(address: str, expression: str) -> float:
+    """Return the value of an expression that has one series or none yet."""
+    return sum(float(series["value"][1]) for series in _query(address, expression))
 
-    They include each that the alerts and the panels name.
+
+def _alerts(address: str) -> set[str]:
+    """Return the alerts whose condition holds, for however short a time, and fail if one cannot be evaluated."""
+    groups = fetch(f"{address}/rules").json()["data"]["groups"]
+    rules = [rule for group in groups for rule in group["rules"]]
+    assert {rule["health"] for rule in rules} <= {"ok", "unknown"}, rules  # unknown before its first evaluation
+    return {rule["name"] for rule in rules if rule["state"] != "inactive"}
+
+
+def _panels(address: str) -> dict[str, list[list[float]]]:
+    """Return the values that each panel of the dashboard shows, for each of its expressions."""
+    return {
+        panel["title"]: [_shown(address, target["expr"]) for target in panel["targets"]]
+        for panel in DASHBOARD["panels"]
+    }
+
+
+def _shown(address: str, expression: str) -> list[float]:
+    expression = expression.replace("$job", "petservice").replace("$__rate_interval", "10m")
+    assert "$" not in expression
+    values = [float(series["value"][1]) for series in _query(address, expression)]
+    return [value for value in values if not isnan(value)]
+
+
+# Requests that have different routes and statuses, and all succeed.
+PATHS = ("/v1/pets", "/v1/store/inventory", "/v1/health", "/ready", "/", "/admin/login/")
+
+
+@pytest.mark.long
+def test_alerts_and_panels_show_trouble_and_nothing_while_there_is_none(tmp_path: Path) -> None:
+    """A real Prometheus evaluates every alert and every panel of the dashboard in both states.
+
+    Three alerts need more: a stopped service, at the end, and a hundred failed logins and PostgreSQL, which only the
+    test above has.
     """
-    certificate, key = make_certificate(folder / "tls", "IP:127.0.0.1")
-    files = {"TLS_CERTFILE": str(certificate), "TLS_KEYFILE": str(key), "PETSERVICE_DATA_DIR": str(folder)}
-    (folder / "last-backup").touch()
-    names = set(re.findall(r"petservice_\w+", ALERTS.read_text() + str(PANELS)))
-    with observed_service(folder, **files) as observed:
-        with observed.service.client(observed.key) as client:
-            for path in ("/v1/pets", NOT_FAST, "/v1/pets", "/admin/login/"):
-                assert client.get(path).status_code == 200
-            assert client.get("/v1/pets", headers={"X-API-Key": ""}).status_code == 401
-        wait_until(lambda: names <= {name for name, _ in observed.samples()})
-        samples = observed.samples()
-    found = {}
-    for name, labels in samples:
-        values = {"job": "petservice", "instance": "a", **dict(labels)}
-        found[f"{name}{{{', '.join(f'{label}={json.dumps(value)}' for label, value in values.items())}}}"] = "0+1x60"
-    return found
+    certificate, key = make_certificate(tmp_path / "good", "IP:127.0.0.1", days=30)
+    old, old_key = make_certificate(tmp_path / "old", "IP:127.0.0.1", days=13)
+    files = {"TLS_CERTFILE": str(certificate), "TLS_KEYFILE": str(key)}
+    files |= {"PETSERVICE_DATA_DIR": str(tmp_path), "REDIS_URL": f"redis://127.0.0.1:{free_port()}"}
+    count = 'sum(petservice_http_requests_total{job="petservice"})'
+    with observed_service(tmp_path, **files) as observed, prometheus(tmp_path, observed) as address:
+        observed.service.tls.load_verify_locations(old)
+
+        def request(*paths: str) -> list[int]:
+            """Return the statuses of GET requests, when Prometheus has counted them."""
+            before = _value(address, count)
+            with observed.service.client(observed.key) as client:
+                statuses = [client.get(path).status_code for path in paths]
+            wait_until(lambda: _value(address, count) >= before + len(paths))
+            return statuses
+
+        # A rate needs requests before a scrape, and further ones before a later scrape.
+        assert {*request(*PATHS), *request(*PATHS)} == {200}
+        wait_until(lambda: _value(address, 'petservice_ready{job="petservice"}') == 1)
+        quiet = _panels(address)
+        assert [title for title, values in quiet.items() if not all(values)] == []
+        assert quiet["Share that fails (5xx)"] == [[0]]
+        assert quiet["Ready (1) or not (0)"] == [[1]]
+        assert 29 < quiet["Days until the TLS certificate expires"][0][0] < 30
+        wait_until(lambda: _alerts(address) == set())
+
+        observed.service.execute("INSERT INTO store_inventorycounter (status, count) VALUES ('sold', 3)")
+        observed.service.process.send_signal(signal.SIGHUP)  # a new worker counts at its start
+        wait_until(lambda: _alerts(address) == {"PetserviceInventoryDrifts"})
+        assert max(_panels(address)["Pets by which the inventory is wrong"]) == [3]
+        observed.service.execute("DELETE FROM store_inventorycounter")
+
+        with observed.service.database() as database:
+            database.execute("BEGIN IMMEDIATE")
+            with ThreadPoolExecutor(4 * 2 * API_THREADS) as pool:  # of two workers, for requests that Django answers
+                slow = [pool.submit(create_pet, observed) for _ in range(4 * 2 * API_THREADS)]
+                in_flight = 'sum(petservice_http_requests_in_flight{job="petservice"})'
+                wait_until(lambda: _value(address, in_flight) == len(slow))
+                time.sleep(1)  # longer than the alerts allow
+                database.rollback()
+                assert {response.result() for response in slow} == {201}
+        (tmp_path / "last-backup").touch()
+        os.utime(tmp_path / "last-backup", (0, 0))
+        with observed.service.models():
+            _, limited = APIKey.objects.create_key(name="Limited", requests_per_minute=10)
+        with observed.service.client(limited) as client:
+            assert client.get("/v1/pets").status_code == 200
+        observed.service.execute("ALTER TABLE store_inventorycounter RENAME TO hidden")
+        assert set(request(*["/v1/store/inventory"] * 40)) == {500}
+        observed.service.execute("UPDATE django_migrations SET app = 'other' WHERE app = 'pets'")
+        certificate.write_bytes(old.read_bytes())
+        key.write_bytes(old_key.read_bytes())
+        observed.service.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: _value(address, 'petservice_certificate_days_left{job="petservice"}') < 14)
+        wait_until(lambda: _value(address, 'petservice_ready{job="petservice"}') == 0)
+        for _ in range(2):
+            assert set(request("/admin/login/", "/admin/login/")) == {500}
+        expected = {"PetserviceFails", "PetserviceIsSlow", "PetserviceIsNotReady", "PetserviceCertificateExpires"}
+        expected |= {"PetserviceDatabaseFails", "PetserviceQueues", "PetserviceRedisFails", "PetserviceBackupIsOld"}
+        wait_until(lambda: _alerts(address) == expected)
+        trouble = _panels(address)
+        assert [title for title, values in trouble.items() if not all(values)] == []
+        assert trouble["Share that fails (5xx)"][0][0] > 0.01
+        assert trouble["Ready (1) or not (0)"] == [[0]]
+        assert max(trouble["Duration, 99th percentile by route"][0]) > 0.5
+        assert 12 < trouble["Days until the TLS certificate expires"][0][0] < 13
+
+        observed.service.process.terminate()
+        wait_until(lambda: "PetserviceIsMissing" in _alerts(address))
 
 
-def words(series: str) -> frozenset[str]:
-    """Return the name of a series and those of its labels, without the instance."""
-    return frozenset(re.findall(r"\w+(?=[{=])", series)) - {"instance"}
-
-
-def test_each_panel_shows_trouble_and_what_there_is_without_any(tmp_path: Path) -> None:
-    quiet = scraped(tmp_path)
-    assert {words(series) for series in SERIES} - {words(series) for series in quiet} == {words('up{job=""}')}
-    (refused,) = (series for series in quiet if "requests_total{" in series and '"401"' in series)
-    failing = quiet | {refused.replace('"401"', '"500"'): "0+100x60"}
-    states = []
-    for series, fails in ((quiet, 0), (failing, 1)):
-        values = {f"count(({one}) == ({one})) > bool 0": 1 for targets in PANELS.values() for one in targets}
-        values[f"({PANELS['Share that fails (5xx)'][0]}) > bool 0.01"] = fails
-        samples = [{"expr": one, "exp_samples": [{"labels": "{}", "value": value}]} for one, value in values.items()]
-        states.append((series, samples))
-    evaluate(tmp_path, *states)
+def create_pet(observed: Observed) -> int:
+    with observed.service.client(observed.key) as client:
+        return client.post("/v1/pets?", json={"name": "Rex"}, headers={"Content-Type": "application/JSON;"}).status_code
 
 
 def test_each_alert_names_its_paragraph_in_the_guide() -> None:
