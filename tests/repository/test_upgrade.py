@@ -8,8 +8,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from django.db import connection
 
 from tests.databases import fresh_database_url
+from tests.repository.released.__main__ import sqlite_dump
 from tests.service import log_in, running_service
 
 RELEASED = Path(__file__).parent / "released"
@@ -62,6 +64,17 @@ def test_an_upgraded_database_has_all_that_the_last_release_had_and_the_schema_o
             assert rex in client.get("/admin/pets/pet/?q=re").raise_for_status().text
             assert "Acme" in client.get("/admin/apikeys/apikey/").raise_for_status().text
         assert schema_of(url) == schema_of(migrated_url)
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has pg_dump")
+def test_the_dump_for_a_release_makes_the_same_database(tmp_path: Path, migrated_url: str) -> None:
+    copy = f"sqlite:///{tmp_path}/copy.sqlite3"
+    expected = schema_of(migrated_url)
+
+    with closing(sqlite3.connect(tmp_path / "copy.sqlite3")) as database:
+        database.executescript(sqlite_dump(Path(migrated_url.removeprefix("sqlite:///"))))
+
+    assert schema_of(copy) == expected
 
 
 def schema_of(url: str) -> list[tuple[str, ...]]:

@@ -42,6 +42,23 @@ def fill(code: Path, folder: Path, url: str) -> str:
     return key
 
 
+def sqlite_dump(file: Path) -> str:
+    """Return statements that make a database, in which the full-text index is a row of the schema.
+
+    The index cannot be read itself, but its tables are among the others. The file loses it.
+    """
+    virtual = "FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%'"
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("PRAGMA writable_schema = ON")
+        rows = database.execute(f"SELECT type, name, tbl_name, rootpage, quote(sql) {virtual}").fetchall()
+        database.execute(f"DELETE {virtual}")
+    with closing(sqlite3.connect(file)) as database:
+        lines = [*database.iterdump(), "PRAGMA writable_schema = ON;"]
+    for *words, page, sql in rows:
+        lines.append(f"INSERT INTO sqlite_schema VALUES ({', '.join(map(repr, words))}, {page}, {sql});")
+    return "\n".join([*lines, "PRAGMA writable_schema = RESET;"]) + "\n"
+
+
 def main(revision: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -51,8 +68,7 @@ def main(revision: str) -> None:
         shutil.unpack_archive(archive, code, filter="data")
         file = folder / "released.sqlite3"
         sqlite_key = fill(code, folder, f"sqlite:///{file}")
-        with closing(sqlite3.connect(file)) as database:
-            (HERE / "sqlite.sql").write_text("\n".join(database.iterdump()) + "\n")
+        (HERE / "sqlite.sql").write_text(sqlite_dump(file))
         with get_server(folder / "server") as server:
             postgresql_key = fill(code, folder, server.get_uri())
             dump = [PG_DUMP, "--inserts", "--no-owner", "--no-privileges", server.get_uri()]
