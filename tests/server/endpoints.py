@@ -18,7 +18,6 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from petservice.api import health, readiness
-from petservice.apikeys import request_counter
 from petservice.db.pending_migrations import missing_migrations
 from petservice.server import acceptor, connection, worker
 from petservice.server import application as server
@@ -32,7 +31,6 @@ connection.REQUEST_TIMEOUT = acceptor.REQUEST_TIMEOUT = int(
 )
 acceptor.DEFERRAL = float(os.environ.get("TEST_DEFERRAL", acceptor.DEFERRAL))
 acceptor.MAX_DEFERRAL = max(acceptor.MAX_DEFERRAL, 10 * acceptor.DEFERRAL)
-request_counter.RESPONSE_TIMEOUT = float(os.environ.get("TEST_REDIS_TIMEOUT", request_counter.RESPONSE_TIMEOUT))
 server.CHECK_TIMEOUT = float(os.environ.get("TEST_CHECK_TIMEOUT", server.CHECK_TIMEOUT))
 if "TEST_MEASUREMENT_INTERVAL" in os.environ:
     measurement_interval = float(os.environ["TEST_MEASUREMENT_INTERVAL"])
