@@ -11,8 +11,7 @@ inventory, and the service keeps the counts.
 The program needs `wrk`. The bare callable and Django REST framework use the packages of the service.
 
 `--before REVISION` adds the service at an earlier git revision, and a table of the ratios to it. It uses the packages
-that are installed here, so that a difference comes from the service's own code. `--metrics` adds the service with
-metrics, and the same table of ratios to it.
+that are installed here, so that a difference comes from the service's own code.
 """
 
 import argparse
@@ -31,13 +30,11 @@ from tests.benchmarks.peers.responses import wrong_responses
 from tests.benchmarks.peers.servers import (
     PEERS,
     SERVICE,
-    WITH_METRICS,
     Server,
     earlier_service,
     fill,
     running,
     service,
-    service_with_metrics,
 )
 from tests.benchmarks.processes import conditions, memory
 from tests.service import ROOT
@@ -120,7 +117,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--servers", nargs="+", choices=names, default=names)
     parser.add_argument("--scenarios", nargs="+", choices=PATHS, default=list(PATHS))
     parser.add_argument("--before", action="append", default=[], metavar="REVISION", help="may be repeated")
-    parser.add_argument("--metrics", action="store_true", help="add the service with metrics")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--connections", type=int, default=16)
@@ -139,8 +135,8 @@ def compare(name: str, servers: Sequence[Server], options: argparse.Namespace) -
                 print(f"{name}, round {number + 1}: {server.name}", file=sys.stderr, flush=True)
                 comparison.run(server)
         print(caption(name, comparison.settings, comparison.results, options))
-        others = [name for name in (*options.before, WITH_METRICS) if name in comparison.results.runs]
-        report = tables.report(comparison.results, has_server=name == "PostgreSQL", service=SERVICE, earlier=others)
+        has_server = name == "PostgreSQL"
+        report = tables.report(comparison.results, has_server=has_server, service=SERVICE, earlier=options.before)
         print(f"\n{report}\n", flush=True)
 
 
@@ -151,9 +147,7 @@ def main() -> None:
     options.revision = subprocess.check_output(describe, text=True).strip()
     with ExitStack() as stack:
         ours = [service(), *(stack.enter_context(earlier_service(revision)) for revision in options.before)]
-        if options.metrics:
-            ours.append(service_with_metrics())
-        names = [*options.servers, *options.before, WITH_METRICS]
+        names = [*options.servers, *options.before]
         servers = [server for server in [*ours, *PEERS] if server.name in names]
         for name in options.databases:
             compare(name, servers, options)

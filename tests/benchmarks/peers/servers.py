@@ -18,7 +18,6 @@ from tests.waiting import wait_until
 HERE = Path(__file__).parent
 CORES = os.cpu_count() or 1
 SERVICE = "this service"
-WITH_METRICS = "this service with METRICS_BIND"
 BASELINE = "bare WSGI"
 # Prefixes of variables that configure the service and must not reach a server from the shell.
 _SETTINGS = ("PETSERVICE_", "DJANGO_", "GUNICORN_", "TLS_", "DEBUG", "REDIS_", "WEB_", "ALLOWED_", "CSRF_", "PYTHON")
@@ -55,11 +54,6 @@ PEERS = [
 def service(name: str = SERVICE, folder: Path = ROOT) -> Server:
     """Return the service in a checkout."""
     return Server(name, folder, "{python} manage.py serve --bind 127.0.0.1:{port}", is_service=True)
-
-
-def service_with_metrics() -> Server:
-    command = f"env METRICS_BIND=127.0.0.1:{{metrics_port}} {service().command}"
-    return Server(WITH_METRICS, ROOT, command, is_service=True)
 
 
 @contextmanager
@@ -100,7 +94,7 @@ def fill(server: Server, database: Database, pets: list[Pet]) -> Access:
 def running(server: Server, database: Database) -> Iterator[tuple[str, int]]:
     """Start a server with a database, yield its base URL and its process id, and stop it at the end."""
     port = free_port()
-    command = server.command.format(python=sys.executable, port=port, metrics_port=free_port()).split()
+    command = server.command.format(python=sys.executable, port=port).split()
     with (database.folder / "log").open("w+") as log:
         process = subprocess.Popen(command, cwd=server.folder, env=_environment(database), stdout=log, stderr=log)
         base_url = f"http://127.0.0.1:{port}"
