@@ -193,7 +193,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 # One line for each event on standard error. A traceback follows its line, or is a field of the JSON object.
-LOGGING = {
+LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"refusals": {"()": "petservice.monitoring.logs.RefusalFilter"}},
