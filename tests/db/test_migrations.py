@@ -107,6 +107,15 @@ def test_migration_that_ended_before_it_was_recorded_can_be_repeated() -> None:
         assert index()["columns"] == ["tag", "name"]  # type: ignore[index]
 
 
+def test_migration_that_was_interrupted_after_it_removed_an_index_can_be_repeated() -> None:
+    with connection.schema_editor(atomic=False) as editor:
+        editor.remove_index(Pet, models.Index("name", name="pets_pet_by_tag"), concurrently=True)
+
+    with migrated(RemoveIndexConcurrently("pet", "pets_pet_by_tag"), atomic=False):
+        assert index("pets_pet_by_tag") is None
+    assert index("pets_pet_by_tag") is not None
+
+
 def test_concurrent_index_in_a_transaction_is_rejected_with_what_to_do() -> None:
     with pytest.raises(NotSupportedError, match="set atomic = False on the migration"), migrated(INDEX):
         pass

@@ -45,6 +45,7 @@ def _open_lock(database: Path) -> int:
 class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
     """A schema editor that keeps the triggers and the numbered rows of a table that it copies."""
 
+    sql_delete_index = "DROP INDEX IF EXISTS %(name)s"  # as on PostgreSQL: an interrupted run may have removed it
     _is_numbered = False  # whether the rows of the table that is being copied have numbers
 
     def number_rows(self, model: Any) -> None:
@@ -76,7 +77,7 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
     def add_index(self, model: Any, index: Any, concurrently: bool = False) -> None:
         """Add an index; accept the option of Django's AddIndexConcurrently, which has no effect on SQLite."""
         if concurrently:  # an interrupted run outside a transaction may have left the index
-            self.execute(f"DROP INDEX IF EXISTS {self.quote_name(index.name)}")
+            self.remove_index(model, index)
         super().add_index(model, index)
 
     def remove_index(self, model: Any, index: Any, concurrently: bool = False) -> None:
