@@ -74,12 +74,13 @@ class FastPath:
         request_id.set(request.id)  # until the next request, so that gunicorn's log lines have the id as well
         try:
             answer = await self._answer(request, scope["body"])
+            if answer is None:
+                return None
+            content = orjson.dumps(answer.content)
         except Exception as error:
             logger.exception("%s failed: %s", request.url, error)
             answer = Answer(500, envelope(500, MESSAGES[500]))
-        if answer is None:
-            return None
-        content = orjson.dumps(answer.content)
+            content = orjson.dumps(answer.content)
         count("fast_path_requests", request.operation.name.lower())
         scope[REQUEST_ID] = request.id
         if record is not None:
