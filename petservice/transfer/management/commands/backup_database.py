@@ -22,8 +22,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
         if not backend().is_embedded:
             raise CommandError('PostgreSQL has its own tool: pg_dump --format=custom --file=FILE "$DATABASE_URL"')
+        source = Path(connection.settings_dict["NAME"])
+        if not source.is_file():
+            raise CommandError(f"There is no database yet: {source}")
         try:
-            copy_database(Path(connection.settings_dict["NAME"]), file, is_in_use=True)
+            copy_database(source, file, is_in_use=True)
         except FileExistsError as error:
             raise CommandError(f"{error.filename} exists: name a file that does not.") from error
         except (OSError, sqlite3.Error) as error:

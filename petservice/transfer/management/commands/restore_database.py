@@ -43,5 +43,8 @@ class Command(BaseCommand):
                 "or set another PETSERVICE_DATA_DIR."
             ) from error
         except (OSError, sqlite3.Error) as error:
-            raise CommandError(f"{target} cannot be restored from {file}, and is unchanged: {error}") from error
+            raise CommandError(
+                f"{target} cannot be restored from {file}, and is unchanged: {error}. If the backup is damaged, use "
+                "another one."
+            ) from error
         self.stderr.write(f"{target} is restored from {file}. Start the service now.")
