@@ -80,7 +80,7 @@ def _counts(days: list[date]) -> dict[str, dict[date, int]]:
 def _tags(days: list[date]) -> dict[str, Any]:
     """Return the tags with the most sales, each with its numbers, and whether only the last sales were read."""
     sales = Pet.objects.filter(in_days("sold_at", days[-1], days[0]), status=Pet.Status.SOLD)
-    sales = sales.order_by(F("sold_at").desc(nulls_last=True), "-pk")  # as the index of PostgreSQL has it
+    sales = sales.order_by(F("sold_at").desc(nulls_last=True), "-created_at", "-pk")  # as an index has them
     rows: list[Any] = [*sales.values_list("tag", "created_at", "sold_at")[: MAX_SALES + 1]]
     stocks: dict[str | None, list[float]] = defaultdict(list)  # the days in stock of each sold pet, by its tag
     names: dict[str | None, str | None] = {}
