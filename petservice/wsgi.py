@@ -6,7 +6,6 @@ It reads what servers and clients send that Django reads in another way or not a
 import os
 import socket
 from collections.abc import Callable
-from functools import partial
 from io import IOBase
 from typing import Any, cast
 
@@ -24,7 +23,7 @@ from django.utils.http import parse_header_parameters
 
 from petservice.client_address import forwarded_scheme, parse_address
 from petservice.monitoring import telemetry
-from petservice.monitoring.access_log import AccessRecord
+from petservice.monitoring.access_log import AccessRecord, shown_method
 from petservice.paths import API
 
 # Maximum length in characters of the cookies that are read. A browser sends one header, and gunicorn refuses headers
@@ -97,7 +96,7 @@ class Handler(WSGIHandler):
             environ["CONTENT_LENGTH"] = UNKNOWN_LENGTH
             environ["wsgi.input"] = ChunkedInput(environ["wsgi.input"])
         telemetry.start()  # at the first request, because the server may have forked this process after the import
-        with telemetry.request_span(partial(HttpHeaders, environ)):
+        with telemetry.request_span(HttpHeaders(environ)):
             return super().__call__(environ, start_response)
 
     def get_response(self, request: HttpRequest) -> HttpResponseBase:
@@ -105,9 +104,9 @@ class Handler(WSGIHandler):
         with telemetry.span("django"):
             response = super().get_response(request)
         if telemetry.sends_spans():  # for the span above, or for that of `serve`
-            record = AccessRecord(request.method or "")
+            record = AccessRecord()
             record.handled(request)
-            telemetry.describe_request(record.method, record.route, response.status_code)
+            telemetry.describe_request(shown_method(request.method or ""), record.route, response.status_code)
         return response
 
 

@@ -19,8 +19,6 @@ from petservice.api.readiness import readiness
 from petservice.api.viewsets import location
 from petservice.apikeys import authentication, keys, permissions, usage
 from petservice.fastpath.usual import Operation, UsualRequest, usual
-from petservice.middleware import REQUEST_ID
-from petservice.monitoring.access_log import AccessRecord
 from petservice.monitoring.counters import count
 from petservice.monitoring.database_calls import DatabaseCall
 from petservice.monitoring.logs import request_id
@@ -31,7 +29,6 @@ logger = logging.getLogger(__name__)
 # Each creation of this number with an Idempotency-Key goes to Django, which deletes expired records.
 _DELETION_INTERVAL = 250
 
-Message = dict[str, Any]
 Receive = Callable[[], Awaitable[bytes]]
 # The status, headers and body of a response.
 Response = tuple[int, list[tuple[bytes, bytes]], bytes]
@@ -64,16 +61,19 @@ class FastPath:
         """Close the database connections. No request may follow."""
         self._database.close()
 
-    async def respond(self, scope: Message, receive: Receive, record: AccessRecord | None) -> Response | None:
-        """Return the response to a usual request, or None. What it receives of a body is added to the scope."""
+    async def respond(self, scope: Any, receive: Receive) -> Response | None:
+        """Return the response to a usual request, or None, and record it.
+
+        The scope is one of petservice.server.messages, to which is added what is received of the body.
+        """
         request = usual(scope)
         if request is None or (readiness.may_lack_migrations and request.operation is not Operation.HEALTH):
             return None
         while request.body_bytes and (part := await receive()):
-            scope["body"] += part
+            scope.body += part
         request_id.set(request.id)  # until the next request, so that gunicorn's log lines have the id as well
         try:
-            answer = await self._answer(request, scope["body"])
+            answer = await self._answer(request, scope.body)
             if answer is None:
                 return None
             content = orjson.dumps(answer.content)
@@ -81,13 +81,10 @@ class FastPath:
             logger.exception("%s failed: %s", request.url, error)
             answer = Answer(500, envelope(500, MESSAGES[500]))
             content = orjson.dumps(answer.content)
-        count("fast_path_requests", request.operation.name.lower())
-        scope[REQUEST_ID] = request.id
-        if record is not None:
-            record.request_id, record.address = request.id, request.address
-            record.route = "/v1/pets/{petId}" if request.operation is Operation.PET else request.path
-            record.key_prefix = None if answer.key_id is None else keys.prefix(request.key or "")
+        scope.request_id, scope.address, scope.fast_path_operation = request.id, request.address, request.operation
+        scope.route = "/v1/pets/{petId}" if request.operation is Operation.PET else request.path
         if answer.key_id is not None:
+            scope.key_prefix = keys.prefix(request.key or "")
             usage.recorder.count(answer.key_id, answer.status, time(), request.address)
         headers = [
             *((name.encode(), value.encode("latin-1")) for name, value in answer.headers.items()),

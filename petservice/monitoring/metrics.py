@@ -12,7 +12,8 @@ from typing import Any
 
 from prometheus_client import Counter, Gauge, Histogram
 
-from petservice.monitoring.counters import count, take
+from petservice.monitoring.access_log import AccessRecord, shown_method
+from petservice.monitoring.counters import take
 
 # Seconds: the upper bounds of the buckets of durations, before the last one, which has none.
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -29,9 +30,13 @@ class DurationHistogram(Histogram):
                 bucket.inc(number)
 
 
+# The route, method and status of a request, the prefix of its key, and its operation on the fast path.
+Labels = tuple[str, str, int, str | None, str | None]
+
+
 @dataclass(slots=True)
 class Requests:
-    """Requests of one route, method and status: their number by the bucket of their duration, and their seconds."""
+    """Requests that have the same labels: their number by the bucket of their duration, and their seconds."""
 
     numbers: list[int] = field(default_factory=lambda: [0] * (len(_BOUNDS) + 1))
     seconds: float = 0.0
@@ -46,13 +51,13 @@ DURATION = DurationHistogram(
     ["route"],
     buckets=_BOUNDS,
 )
+FAST_PATH_REQUESTS = Counter("petservice_fast_path_requests", "Requests that the fast path answered.", ["operation"])
+KEY_REQUESTS = Counter("petservice_key_requests", "Requests with a valid API key, by its prefix.", ["key"])
+KEY_ERRORS = Counter("petservice_key_errors", "Those of them with a status of 400 or more.", ["key"])
 # The counters of petservice.monitoring.counters, by their names there, each with its label and meaning.
 CAUSES = {
     name: Counter(f"petservice_{name}", meaning, [label])
     for name, label, meaning in (
-        ("fast_path_requests", "operation", "Requests that the fast path answered."),
-        ("key_requests", "key", "Requests with a valid API key, by its prefix."),
-        ("key_errors", "key", "Those of them with a status of 400 or more."),
         ("database_calls", "path", "Calls of the database."),
         ("database_seconds", "path", "Seconds in calls of the database, including waiting for a connection."),
         ("database_errors", "kind", "Calls of the database that failed."),
@@ -102,7 +107,7 @@ class Metrics:
 
     def __init__(self) -> None:
         # What was counted since the last write, on the thread of the event loop alone.
-        self._requests: defaultdict[tuple[str, str, int], Requests] = defaultdict(Requests)
+        self._requests: defaultdict[Labels, Requests] = defaultdict(Requests)
         # The keys that have series of their own.
         self._keys: set[str] = set()
         take()  # what was counted before the fork belongs to the master
@@ -111,18 +116,12 @@ class Metrics:
                 CAUSES[name].labels(label)
         WORKERS.set(1)
 
-    def count(self, route: str, method: str, status: int, seconds: float, key: str | None) -> None:
-        """Count one request, maybe with the prefix of its key. `route` and `method` must have few different values."""
-        requests = self._requests[route, method, status]
+    def count(self, record: AccessRecord, seconds: float) -> None:
+        """Count one request, which took so long."""
+        labels = record.route, record.method, record.status, record.key_prefix, record.fast_path_operation
+        requests = self._requests[labels]
         requests.numbers[bisect_left(_BOUNDS, seconds)] += 1
         requests.seconds += seconds
-        if key is not None:
-            if len(self._keys) < MAX_KEYS:
-                self._keys.add(key)
-            shown = key if key in self._keys else "other"
-            count("key_requests", shown)
-            if status >= 400:
-                count("key_errors", shown)
 
     def sample(
         self,
@@ -153,9 +152,22 @@ class Metrics:
 
     def write_counts(self) -> None:
         """Add what was counted since the last call to the metrics."""
-        for (route, method, status), requests in self._requests.items():
-            REQUESTS.labels(route, method, status).inc(sum(requests.numbers))
+        for (route, method, status, key, operation), requests in self._requests.items():
+            number = sum(requests.numbers)
+            REQUESTS.labels(route, shown_method(method), status).inc(number)
             DURATION.labels(route).add(requests.numbers, requests.seconds)
+            if operation is not None:
+                FAST_PATH_REQUESTS.labels(operation).inc(number)
+            if key is not None:
+                self._count_of_key(key, status, number)
         self._requests.clear()
         for (name, label), amount in take().items():
             CAUSES[name].labels(label).inc(amount)
+
+    def _count_of_key(self, key: str, status: int, number: int) -> None:
+        if len(self._keys) < MAX_KEYS:
+            self._keys.add(key)
+        shown = key if key in self._keys else "other"
+        KEY_REQUESTS.labels(shown).inc(number)
+        if status >= 400:
+            KEY_ERRORS.labels(shown).inc(number)

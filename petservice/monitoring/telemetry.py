@@ -6,7 +6,7 @@ Each needs its packages (`pip install petservice[otel]`) and its own variables. 
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from importlib.util import find_spec
@@ -69,13 +69,13 @@ def span(name: str) -> AbstractContextManager[Any]:
     return _NO_SPAN if _tracer is None else _tracer.start_as_current_span(name)
 
 
-def request_span(headers: Callable[[], Mapping[str, str]]) -> AbstractContextManager[Any]:
-    """Return a context that is the span of a request, if spans are sent. Only then are its headers needed."""
+def request_span(headers: Mapping[str, str]) -> AbstractContextManager[Any]:
+    """Return a context that is the span of a request with these headers, if spans are sent."""
     if _tracer is None:
         return _NO_SPAN
     from opentelemetry import propagate, trace
 
-    parent = propagate.extract(headers())
+    parent = propagate.extract(headers)
     started: AbstractContextManager[Any] = _tracer.start_as_current_span("request", parent, trace.SpanKind.SERVER)
     return started
 

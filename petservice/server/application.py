@@ -9,7 +9,7 @@ import logging
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
@@ -35,13 +35,12 @@ from petservice.api.readiness import CHECK_TIMEOUT, NO_ANSWER, WATCH_INTERVAL, r
 from petservice.backoffice.error_views import server_error
 from petservice.client_address import address_of
 from petservice.middleware import PagePolicyMiddleware, error_response_for, with_standard_headers
-from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRecord, current_record
+from petservice.monitoring.access_log import AccessLog, current_record
 from petservice.monitoring.counters import count
 from petservice.monitoring.logs import request_id
-from petservice.monitoring.telemetry import request_span
 from petservice.paths import ADMIN, LOGIN, READINESS
 from petservice.server import limits
-from petservice.server.messages import Receive, ReceivedRequest, Response, Send, encoded
+from petservice.server.messages import Receive, ReceivedRequest, Response, Scope, Send, encoded
 from petservice.sign_in.kept_forms import last_account
 from petservice.sign_in.login_limits import counted_address, too_many_logins
 from store.services import inventory_drift
@@ -149,29 +148,26 @@ class Application:
         self._logins = Places("logins_in_progress", limits.MAX_LOGINS, limits.MAX_LOGINS_OF_ADDRESS)
         self._password_checks = asyncio.Semaphore(limits.CONCURRENT_LOGINS)
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        if self.access_log is None:
-            await send(await self._answer(scope, receive, None))
-            return
-        with request_span(partial(_as_text, scope["headers"])):
-            record = scope[ACCESS_RECORD] = self.access_log.begin(scope["method"], scope["headers"])
-            try:
-                response = await self._answer(scope, receive, record)
-                record.status = response[0]
-                await send(response)
-            finally:
-                self.access_log.end(record)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.access_log is not None:
+            self.access_log.begin(scope, scope.headers)
+        try:
+            response = await self._answer(scope, receive)
+            scope.status = response[0]
+            await send(response)
+        finally:
+            if self.access_log is not None:
+                self.access_log.end(scope)
 
-    async def _answer(self, scope: Message, receive: Receive, record: AccessRecord | None) -> Response:
+    async def _answer(self, scope: Scope, receive: Receive) -> Response:
         """Return the response of the fast path, or else that of Django, or an error response."""
         if self.fast_path is not None:
-            response = await self.fast_path.respond(scope, receive, record)
+            response = await self.fast_path.respond(scope, receive)
             if response is not None:
                 return response
         request = ReceivedRequest(scope)
         request_id.set(request.id)  # until the next request, so that gunicorn's log lines have the id as well
-        if record is not None:
-            record.request_id, record.address = request.id, address_of(request)
+        scope.address = address_of(request)
         try:
             response = await self._response(request, receive)
         except RefusedBodyError as error:
@@ -183,8 +179,7 @@ class Application:
             logger.exception("%s %r failed: %s", request.method, request.path_info, error)
             response = _without_middleware(request, server_error(request))
         finally:
-            if record is not None:
-                record.handled(request)
+            scope.handled(request)
         request.release()
         return response
 
@@ -273,10 +268,6 @@ class Application:
             logger.warning("The counters of the inventory cannot be checked: %s", error)
         finally:
             connection.close_if_unusable_or_obsolete()
-
-
-def _as_text(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
 
 
 def _without_middleware(request: ReceivedRequest, response: HttpResponse) -> Response:

@@ -13,8 +13,8 @@ from typing import Any
 from gunicorn_h1c import H1CProtocol, LimitRequestHeaders, LimitRequestLine
 
 from petservice.client_address import shown_address
-from petservice.middleware import REQUEST_ID, error_response_for, request_id_of
-from petservice.monitoring.access_log import ACCESS_RECORD
+from petservice.middleware import error_response_for, request_id_of
+from petservice.monitoring.access_log import INVALID_REQUEST, AccessRecord
 from petservice.monitoring.counters import count
 from petservice.monitoring.redaction import echo
 from petservice.server.limits import (
@@ -25,7 +25,7 @@ from petservice.server.limits import (
     REQUEST_TIMEOUT,
     RESPONSE_PIECE_BYTES,
 )
-from petservice.server.messages import Response, encoded, head, scope_of
+from petservice.server.messages import Response, Scope, encoded, head
 
 # The reasons of refusals in the metrics, by status.
 _REASONS = {
@@ -59,7 +59,7 @@ class Connection(asyncio.Protocol):
     _transport: Any  # asyncio's or uvloop's
     _parser: Any
     # The request that arrives or is handled; None between requests and until its headers are complete.
-    _scope: dict[str, Any] | None = None
+    _scope: Scope | None = None
     _task: asyncio.Task[None] | None = None
     # The time when the request began to arrive.
     _began = 0.0
@@ -84,6 +84,11 @@ class Connection(asyncio.Protocol):
     def _enter(self, state: State, seconds: float | None) -> None:
         self.state = state
         self._deadline = None if seconds is None else time.monotonic() + seconds
+
+    @property
+    def is_handling(self) -> bool:
+        """Whether the application handles a request of this connection."""
+        return self._task is not None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
@@ -143,10 +148,10 @@ class Connection(asyncio.Protocol):
                 self._unread = self._parser.remaining() + data[position:]
 
     def _headers_complete(self) -> None:
-        scope = self._scope = scope_of(self._parser, self._scheme, self._server, self._client)
-        self._is_head, self._is_last = scope["method"] == "HEAD", scope["is_last"]
+        scope = self._scope = Scope(self._parser, self._scheme, self._server, self._client)
+        self._is_head, self._is_last = scope.method == "HEAD", scope.is_last
         self._expects_continue = self._parser.http_version >= (1, 1) and any(
-            name == b"expect" and value.lower() == b"100-continue" for name, value in scope["headers"]
+            name == b"expect" and value.lower() == b"100-continue" for name, value in scope.headers
         )
         self._task = self._worker.loop.create_task(self._respond(scope))
 
@@ -175,7 +180,7 @@ class Connection(asyncio.Protocol):
 
     # Responses.
 
-    async def _respond(self, scope: dict[str, Any]) -> None:
+    async def _respond(self, scope: Scope) -> None:
         try:
             await self._worker.application(scope, self.receive, self.send)
         except Exception:
@@ -238,22 +243,25 @@ class Connection(asyncio.Protocol):
 
     def _refuse(self, status: int, cause: str) -> None:
         """Send an error response that the application does not know of, and close the connection."""
-        scope = self._scope or {}
+        scope = self._scope
         self._cancel()
         if not self._has_responded:  # a second response would be read as the response to another request
             self._has_responded = True
             count("refusals", _REASONS[status])
             sent = b",".join(value for name, value in self._parser.asgi_headers if name == b"x-request-id")
-            request_id = scope.get(REQUEST_ID) or request_id_of({"HTTP_X_REQUEST_ID": sent.decode("latin-1")})
+            request_id = scope.request_id if scope is not None else ""
+            request_id = request_id or request_id_of({"HTTP_X_REQUEST_ID": sent.decode("latin-1")})
             response = error_response_for(status, request_id)
             # The cause can contain what the client has sent.
             self._worker.log.warning("The request %s was refused: %s", request_id, echo(cause))
-            access_log, record = self._worker.application.access_log, scope.get(ACCESS_RECORD)
-            if record is not None:  # the application will write this record
-                record.status = response.status_code
-            elif access_log is not None:
+            if scope is not None and scope.started:  # the application will write this record
+                scope.status = response.status_code
+            elif (access_log := self._worker.application.access_log) is not None:
+                record = AccessRecord()
+                record.started, record.route, record.status = self._began, INVALID_REQUEST, response.status_code
                 peer = self._client[0] if self._client else None
-                access_log.refused(response.status_code, request_id, shown_address(peer, ""), self._began)
+                record.request_id, record.address = request_id, shown_address(peer, "")
+                access_log.end(record)
             status, headers, body = encoded(response)
             self._transport.write(head(status, headers, is_last=True) + (b"" if self._is_head else body))
         self._close()

@@ -15,7 +15,8 @@ from urllib.parse import quote, unquote_to_bytes, urlsplit
 from django.conf import settings
 
 from petservice.client_address import forwarded_scheme
-from petservice.middleware import REQUEST_ID, request_id_of
+from petservice.middleware import request_id_of
+from petservice.monitoring.access_log import AccessRecord
 from petservice.paths import API
 from petservice.server.limits import UPLOAD_MEMORY_BYTES
 from petservice.wsgi import UNKNOWN_LENGTH, Request
@@ -32,45 +33,46 @@ _SEPARATORS = {"HTTP_COOKIE": "; ", "HTTP_IDEMPOTENCY_KEY": "\n"}
 _NOT_IN_TARGETS = re.compile(rb"[^\x21-\x7e]")
 
 
-def scope_of(parser: Any, scheme: str, server: Any, client: tuple[str, int] | None) -> dict[str, Any]:
-    """Return what gunicorn's parser has read of a request up to its body. Raises ValueError if it is ambiguous."""
-    if _NOT_IN_TARGETS.search(parser.path):
-        raise ValueError("Invalid request target")
-    headers = [header for header in parser.asgi_headers if b"_" not in header[0]]  # Django reads `_` like `-`
-    if not parser.is_chunked and any(name == b"transfer-encoding" for name, _ in headers):
-        raise ValueError("Unsupported Transfer-Encoding")  # the parser would take the body for the next request
-    path, _, query = parser.path.partition(b"#")[0].partition(b"?")  # no browser sends a fragment
-    if not path.startswith(b"/"):
-        path = urlsplit(path).path  # an absolute URL, as in a request to a proxy
-    # Whether the client waits for the end of the connection, or says that it sends no other request. The parser takes
-    # the last of several `Connection` headers, and a client of HTTP/1.0 knows no other end.
-    closes = any(name == b"connection" and b"close" in value.lower() for name, value in headers)
-    is_old = parser.http_version < (1, 1)
-    return {
-        "method": parser.method.decode(),
-        "scheme": scheme,
-        "raw_path": path,
-        "query_string": query,
-        "headers": headers,
-        "server": server if client else None,
-        "client": client,
-        "body": b"",  # as far as the fast path has received it
-        "is_last": closes or is_old or not parser.should_keep_alive or parser.method == b"CONNECT",
-    }
+class Scope(AccessRecord):
+    """What a connection has read of a request up to its body, and the record of the request."""
+
+    # The body, as far as the fast path has received it.
+    body = b""
+
+    def __init__(self, parser: Any, scheme: str, server: Any, client: tuple[str, int] | None) -> None:
+        """Take what gunicorn's parser has read. Raises ValueError if it is ambiguous."""
+        if _NOT_IN_TARGETS.search(parser.path):
+            raise ValueError("Invalid request target")
+        headers = [header for header in parser.asgi_headers if b"_" not in header[0]]  # Django reads `_` like `-`
+        if not parser.is_chunked and any(name == b"transfer-encoding" for name, _ in headers):
+            raise ValueError("Unsupported Transfer-Encoding")  # the parser would take the body for the next request
+        path, _, query = parser.path.partition(b"#")[0].partition(b"?")  # no browser sends a fragment
+        if not path.startswith(b"/"):
+            path = urlsplit(path).path  # an absolute URL, as in a request to a proxy
+        self.method = parser.method.decode()
+        self.scheme = scheme
+        self.raw_path, self.query_string = path, query
+        self.headers = headers
+        self.server, self.client = server if client else None, client
+        # Whether the client waits for the end of the connection, or says that it sends no other request. The parser
+        # takes the last of several `Connection` headers, and a client of HTTP/1.0 knows no other end.
+        closes = any(name == b"connection" and b"close" in value.lower() for name, value in headers)
+        is_old = parser.http_version < (1, 1)
+        self.is_last = closes or is_old or not parser.should_keep_alive or parser.method == b"CONNECT"
 
 
 class ReceivedRequest(Request):
     """A request of Django, as under any WSGI server, which receives its body later."""
 
-    def __init__(self, scope: dict[str, Any]) -> None:
+    def __init__(self, scope: Scope) -> None:
         environ = _environ(scope)
         self.is_for_api = environ["PATH_INFO"].startswith(API)
         self._received: IO[bytes] = BytesIO() if self.is_for_api else SpooledTemporaryFile(UPLOAD_MEMORY_BYTES)  # noqa: SIM115
-        self._received.write(scope["body"])
+        self._received.write(scope.body)
         environ["wsgi.input"] = self._received
         super().__init__(environ)
         # The connection needs the id if it refuses the rest of the request.
-        self.id = scope[REQUEST_ID] = request_id_of(environ)
+        self.id = scope.request_id = request_id_of(environ)
 
     @property
     def is_chunked(self) -> bool:
@@ -114,9 +116,9 @@ class ReceivedRequest(Request):
         return size <= max_bytes
 
 
-def _environ(scope: dict[str, Any]) -> dict[str, Any]:
+def _environ(scope: Scope) -> dict[str, Any]:
     """Return the WSGI environment of a request, without its body."""
-    path = unquote_to_bytes(scope["raw_path"])
+    path = unquote_to_bytes(scope.raw_path)
     try:
         path.decode()
         path_info = path.decode("latin-1")
@@ -124,21 +126,21 @@ def _environ(scope: dict[str, Any]) -> dict[str, Any]:
         # Not Django's function, which takes milliseconds for a long path of a stranger. No path of ours is like this.
         path_info = quote(path)
     environ = {
-        "REQUEST_METHOD": scope["method"],
+        "REQUEST_METHOD": scope.method,
         "SCRIPT_NAME": "",
         "PATH_INFO": path_info,
-        "QUERY_STRING": scope["query_string"].decode("latin-1"),
+        "QUERY_STRING": scope.query_string.decode("latin-1"),
     }
-    if scope["server"]:
-        environ |= {"SERVER_NAME": scope["server"][0], "SERVER_PORT": str(scope["server"][1])}
-    if scope["client"]:
-        environ["REMOTE_ADDR"] = scope["client"][0]
-    for header, value in scope["headers"]:
+    if scope.server:
+        environ |= {"SERVER_NAME": scope.server[0], "SERVER_PORT": str(scope.server[1])}
+    if scope.client:
+        environ["REMOTE_ADDR"] = scope.client[0]
+    for header, value in scope.headers:
         name = header.decode("latin-1").upper().replace("-", "_")
         name = name if name in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{name}"
         text = value.decode("latin-1")
         environ[name] = environ[name] + _SEPARATORS.get(name, ",") + text if name in environ else text
-    environ["wsgi.url_scheme"] = forwarded_scheme(environ, settings.TRUSTED_PROXIES) or scope["scheme"]
+    environ["wsgi.url_scheme"] = forwarded_scheme(environ, settings.TRUSTED_PROXIES) or scope.scheme
     if "HTTP_TRANSFER_ENCODING" in environ:
         environ["CONTENT_LENGTH"] = UNKNOWN_LENGTH
     return environ

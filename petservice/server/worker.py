@@ -114,7 +114,7 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
                 database=health.database,
                 inventory_drift=self.application.watch_inventory(),
                 connections=len(self.connections),
-                in_flight=access_log.in_flight,
+                in_flight=sum(connection.is_handling for connection in self.connections),
                 threads=self.application.threads,
             )
 

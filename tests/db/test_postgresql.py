@@ -22,7 +22,7 @@ from petservice.fastpath.postgresql import PostgreSQL
 from petservice.fastpath.usual import UsualRequest, usual
 from tests.concurrent_write import on_a_connection, second_connection, together
 from tests.databases import fresh_database_url
-from tests.server.connections import Client, get, post
+from tests.server.connections import Client, get, post, scope_of
 from tests.service import Service, log_in, manage, running_service
 from tests.waiting import wait_until
 
@@ -204,9 +204,7 @@ def test_import_updates_the_statistics_of_the_table(tmp_path: Path) -> None:
 
 
 def usual_request(target: str) -> UsualRequest:
-    path, _, query = target.encode().partition(b"?")
-    scope = {"method": "GET", "scheme": "http", "raw_path": path, "query_string": query, "client": None}
-    request = usual(scope | {"headers": [(b"host", b"localhost")]})
+    request = usual(scope_of(get(target)))
     assert request
     return request
 

@@ -41,7 +41,8 @@ def test_line_of_a_request_has_its_route_status_key_prefix_and_client_address(ob
 
 def test_times_of_a_line_are_in_milliseconds(tmp_path: Path) -> None:
     with (tmp_path / "log").open("w") as log:
-        record = AccessRecord("GET", time.monotonic() - 2, database_seconds=0.25, queue_seconds=0.5)
+        record = AccessRecord()
+        record.started, record.database_seconds, record.queue_seconds = time.monotonic() - 2, 0.25, 0.5
         AccessLog(log.fileno(), None).end(record)
 
     line = json.loads((tmp_path / "log").read_text())

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from petservice.server.messages import ReceivedRequest
+from gunicorn_h1c import H1CProtocol
+
+from petservice.server.messages import Scope
 from tests.service import Service
 
 HOST = b"Host: localhost\r\n"
@@ -86,10 +88,11 @@ def response_to(service: Service, *parts: bytes) -> Response:
         return client.response()
 
 
-def request_of(path: str, *headers: tuple[bytes, bytes]) -> ReceivedRequest:
-    """Return the request that the server makes of a GET."""
-    scope = {"method": "GET", "scheme": "http", "raw_path": path.encode(), "query_string": b"", "headers": headers}
-    return ReceivedRequest({**scope, "server": None, "client": None, "body": b""})
+def scope_of(request: bytes) -> Scope:
+    """Return what the server reads of a request up to its body."""
+    parser = H1CProtocol(limit_request_field_size=1 << 16)
+    parser.feed(request)
+    return Scope(parser, "http", None, None)
 
 
 def get(path: str, *headers: bytes, method: str = "GET") -> bytes:

@@ -14,10 +14,11 @@ from django.contrib.sessions.backends.db import SessionStore
 
 from pets.models import Pet
 from petservice.server.limits import MAX_CONNECTIONS_OF_ADDRESS
+from petservice.server.messages import ReceivedRequest
 from tests.databases import migrated_database_url
 from tests.redis_server import RedisServer
 from tests.server.busy import Busy, busy_connections
-from tests.server.connections import Client, Connect, get, request_of, response_to
+from tests.server.connections import Client, Connect, get, response_to, scope_of
 from tests.server.services import open_connections, service_with_test_endpoints
 from tests.service import Service, running_service
 from tests.waiting import wait_until
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.once(on="postgresql")
 
 
 def test_request_of_a_page_is_freed_without_the_garbage_collector() -> None:
-    request = request_of("/admin/")
+    request = ReceivedRequest(scope_of(get("/admin/")))
     stored = request.session = SessionStore()  # type: ignore[assignment]
     stored.request = request  # type: ignore[attr-defined]
     is_alive = weakref.ref(stored)
@@ -42,7 +43,7 @@ def test_request_of_a_page_is_freed_without_the_garbage_collector() -> None:
 def test_long_cookies_and_escapes_in_cookies_are_not_read() -> None:
     sent = 'a=1; b="' + '\\"' * 20 + '"; ' + "; ".join(f"n{number}=1" for number in range(4_000))
 
-    cookies = request_of("/v1/pets", (b"cookie", sent.encode())).COOKIES
+    cookies = ReceivedRequest(scope_of(get("/v1/pets", b"Cookie: " + sent.encode()))).COOKIES
 
     assert (cookies["a"], cookies["b"]) == ("1", '"' * 20)
     assert "n1000" in cookies
