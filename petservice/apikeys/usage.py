@@ -32,11 +32,11 @@ requests = apikeys_keyday.requests + excluded.requests,
 client_errors = apikeys_keyday.client_errors + excluded.client_errors,
 server_errors = apikeys_keyday.server_errors + excluded.server_errors
 """
+_SECONDS_PER_DAY = 86_400
 
-
-# The numbers of requests by primary key, day (UTC) and column of KeyDay, and the last use of each key: the time, and
-# the address of the client.
-Counts = Counter[tuple[int, date, str]]
+# The numbers of requests by primary key, day since 1970 (UTC) and column of KeyDay, and the last use of each key: the
+# time, and the address of the client.
+Counts = Counter[tuple[int, int, str]]
 LastUses = dict[int, tuple[float, str | None]]
 
 
@@ -56,7 +56,7 @@ class UsageRecorder:
 
     def count(self, key: int, status: int, now: float, address: str | None) -> None:
         """Count a request with a valid key, by the status of its response; `now` is in seconds since 1970."""
-        day = datetime.fromtimestamp(now, UTC).date()
+        day = int(now) // _SECONDS_PER_DAY
         with self._lock:
             if self._in_background and self._thread is None:
                 # At the first use, because the process that loads this module forks the workers.
@@ -114,13 +114,17 @@ def _write(counts: Counts, last: LastUses) -> None:
     for key, day in sorted({(key, day) for key, day, _ in counts}):
         numbers = [counts[key, day, column] for column in ("requests", "client_errors", "server_errors")]
         with connection.cursor() as cursor:
-            cursor.execute(_ADD, [connection.ops.adapt_datefield_value(day), *numbers, key])
+            cursor.execute(_ADD, [connection.ops.adapt_datefield_value(_date_of(day)), *numbers, key])
         last_used, address = last[key]
         last_used_at = datetime.fromtimestamp(last_used, UTC)
         is_later = Q(last_used_at=None) | Q(last_used_at__lt=last_used_at)
         APIKey.objects.filter(is_later, pk=key).update(last_used_at=last_used_at, last_used_address=address)
-    today = max(day for _, day, _ in counts)
+    today = _date_of(max(day for _, day, _ in counts))
     KeyDay.objects.filter(day__lte=today - timedelta(days=USAGE_DAYS)).delete()
+
+
+def _date_of(day: int) -> date:
+    return datetime.fromtimestamp(day * _SECONDS_PER_DAY, UTC).date()
 
 
 recorder = UsageRecorder()
