@@ -28,6 +28,7 @@ from pets.management.terminal import STANDARD_STREAM, all_or_nothing, format_of,
 from pets.models import ImportedFile, Pet
 from pets.models.pet import count_of_pets
 from petservice.db.backend import backend
+from petservice.db.lookups import Among
 from petservice.db.pending_migrations import DatabaseCommand
 from petservice.journal.models import Event
 from petservice.journal.recording import COMMAND, add_event
@@ -101,10 +102,15 @@ class Command(DatabaseCommand):
         errors: list[tuple[int, str]] = []
         with progress("Checking") as bar:
             for batch in self._read():
+                ids = [line.values["id"] for line in batch if "id" in line.values]
+                taken = set(Pet.objects.filter(Among("pk", ids)).values_list("pk", flat=True))
                 for line in batch:
+                    pk = line.values.get("id")
                     count += 1
-                    has_new |= "id" not in line.values
+                    has_new |= pk is None
                     errors += [(line.number, error) for error in line.errors]
+                    if pk in taken:
+                        errors.append((line.number, f"A pet with the ID {pk} already exists."))
                 bar.update(len(batch))
                 if len(errors) >= _MAX_ERRORS:
                     break
@@ -128,9 +134,9 @@ class Command(DatabaseCommand):
                 message = "Imported by the command import_pets."
                 add_event(None, Event.Kind.IMPORTED, target=Pet, message=message, count=count)
                 ImportedFile.objects.create(digest=digest, imported_by=COMMAND, count=count)
-        except IntegrityError:  # one of the ids exists already, or twice in the file
-            self._reject(sorted(islice(self._taken(), _MAX_ERRORS)))
-            raise  # for another reason, or the existing pet was deleted in between
+        except IntegrityError:  # an id is twice in the file, or someone has created its pet after the check
+            self._reject([*islice(errors_in(chain.from_iterable(self._read())), _MAX_ERRORS)])
+            raise
 
     def _rows(self, bar: Any) -> Generator[list[tuple[Any, ...]]]:
         """Yield the rows of the table of pets, and count them on a progress bar."""
@@ -149,17 +155,6 @@ class Command(DatabaseCommand):
                 rows.append((*row.values(), version))
             yield rows
             bar.update(len(batch))
-
-    def _taken(self) -> Iterator[tuple[int, str]]:
-        """Yield an error for each row whose id the database or an earlier row has."""
-        for batch in self._read():
-            # The first line of each id, because the errors below name the other ones.
-            numbers = {line.values["id"]: line.number for line in reversed(batch) if "id" in line.values}
-            existing = set(Pet.objects.filter(pk__in=numbers).values_list("pk", flat=True))
-            yield from (
-                (line, f"A pet with the ID {pk} already exists.") for pk, line in numbers.items() if pk in existing
-            )
-        yield from errors_in(chain.from_iterable(self._read()))
 
     def _reject(self, errors: list[tuple[int, str]]) -> None:
         for number, error in errors[:_MAX_ERRORS]:

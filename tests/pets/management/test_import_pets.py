@@ -1,9 +1,10 @@
-"""The command import_pets with files, and its entry in the audit."""
+"""The command import_pets with files and tables, and its entry in the audit."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -13,6 +14,7 @@ from django.test import Client
 from pets.fields import new_pet_id
 from pets.models import ImportedFile, Pet
 from pets.services import create_pet
+from petservice.configuration.time_zone import zone
 from petservice.journal.models import Event
 from store.services import inventory_counts
 from tests.backoffice.pages import messages
@@ -20,6 +22,7 @@ from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.pet_pages import versions_shown
 from tests.pets.admin.test_bulk_actions import act
 from tests.pets.management.commands import all_pets, run
+from tests.pets.workbooks import saved, sheets
 
 pytestmark = pytest.mark.django_db
 
@@ -94,23 +97,14 @@ def test_a_file_with_errors_is_reported_with_their_lines_and_nothing_is_imported
     assert not Pet.objects.exists()
 
 
-@pytest.mark.parametrize("before", [1, 2500])
-def test_existing_and_repeated_ids_are_named_once_in_the_order_of_their_lines_and_nothing_is_imported(
-    file: Callable[..., Path], before: int
-) -> None:
-    pets, new = [create_pet(name="Rex") for _ in range(3)], new_pet_id()
-    existing = [pet.pk for pet in reversed(pets)]
-    ids = [new, *(new_pet_id() for _ in range(before)), *existing, new, existing[0]]
+def test_each_line_with_the_id_of_a_pet_is_named_and_nothing_is_imported(file: Callable[..., Path]) -> None:
+    pets = [create_pet(name="Rex").pk for _ in range(3)]
+    ids = [new_pet_id(), *reversed(pets), pets[0]]
 
     errors = errors_of_import(file("\n".join(["id,name", *(f"{pk},Mia" for pk in ids)])))
 
-    line = before + 3  # of the first existing id
-    assert errors == [
-        *(f"line {line + n}: A pet with the ID {pk} already exists." for n, pk in enumerate(existing)),
-        f"line {line + 3}: Duplicate ID: also on line 2.",
-        f"line {line + 4}: Duplicate ID: also on line {line}.",
-        "Nothing was imported.",
-    ]
+    existing = [f"line {line}: A pet with the ID {pk} already exists." for line, pk in enumerate(ids, start=2)]
+    assert errors == [*existing[1:], NOTHING]
     assert [row[1] for row in all_pets()] == ["Rex"] * 3
     assert inventory_counts()["available"] == 3
 
@@ -124,19 +118,16 @@ def test_the_error_for_an_unreadable_file_has_its_name(tmp_path: Path) -> None:
         assert error.endswith(". Nothing was imported.")
 
 
-@pytest.mark.django_db(transaction=True)
-def test_an_import_fails_although_the_pet_with_the_same_id_is_deleted_before_the_error(
-    file: Callable[..., Path],
-) -> None:
-    pet = create_pet(name="Rex")
-    path = file(f"id,name\n{pet.pk},Tom\n")
+@only_on_postgresql
+def test_an_import_fails_if_someone_creates_one_of_its_pets_after_the_check(file: Callable[..., Path]) -> None:
+    path = file(f"id,name\n{AN_ID},Tom\n")
 
-    with write_before('SELECT "pets_pet"."id"', Pet.objects.all().delete):
+    with write_before("pg_try_advisory", lambda: Pet.objects.create(pk=AN_ID, name="Rex")):
         (error,) = errors_of_import(path)
 
-    assert error.startswith("Database error: ")
+    assert error.startswith("Database error: duplicate key")
     assert error.endswith(" Nothing was imported.")
-    assert not Pet.objects.exists()
+    assert [row[1] for row in all_pets()] == ["Rex"]
 
 
 def test_a_pet_that_is_imported_again_is_not_the_one_that_a_page_still_shows(
@@ -189,3 +180,59 @@ def test_an_import_is_undone_if_the_audit_cannot_be_written_and_an_export_is_not
     assert not Pet.objects.exists()
     assert "The audit cannot be written" in run("export_pets", tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes().startswith(b"id,name")
+
+
+# Tables whose columns are not those of pets.
+
+TABLE = (
+    "Unsere Tiere\n\nRufname;Art;Zustand;Aufnahme;Preis\nRex;Hund;Weg;25.11.2026 18:10;10\n;Hase;frei;;\nMia;;frei;;9\n"
+)
+COLUMNS = ("--columns", "Rufname=name", "art=tag", "Zustand=status", "Aufnahme=created_at")
+OTHERS = ("--statuses", "weg=sold", "FREI=available", "--dates", "day.month.year", "--skip-unnamed")
+
+
+def test_the_options_say_what_the_columns_statuses_and_dates_mean(file: Callable[..., Path], settings: Any) -> None:
+    settings.STORE_TIME_ZONE = zone("Europe/Berlin")
+
+    run("import_pets", file(TABLE, "pets.txt"), *COLUMNS, *OTHERS)
+
+    (rex, mia) = sorted(pet[1:5] for pet in all_pets())[::-1]
+    assert rex == ("Rex", "Hund", "sold", datetime.fromisoformat("2026-11-25T18:10+01:00"))
+    assert mia[:3] == ("Mia", None, "available")
+
+
+def test_the_sheet_of_a_workbook_and_the_encoding_of_a_text_are_options(file: Callable[..., Path]) -> None:
+    book = saved(sheets(Dogs=[["name"], ["Rex"]], Cats=[["name"], ["Mia"]]))
+
+    run("import_pets", file(book, "pets.xlsx"), "--sheet", "Cats")
+    run("import_pets", file("name\nŽofie\n".encode("cp1250")), "--encoding", "cp1250")
+
+    assert [pet[1] for pet in all_pets()] == ["Mia", "Žofie"]
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "error"),
+    [
+        (TABLE, (), "line 3: the first line must name the columns"),
+        (TABLE, ("--columns", "Name=name"), "line 3: there is no column 'Name', or more than one."),
+        ("Art;Art\nRex;dog\n", ("--columns", "Art=name"), "line 1: there is no column 'Art', or more than one."),
+        (TABLE, ("--columns", "Art=tag"), "line 3: the first line must name the columns"),
+        (TABLE, ("--columns", "Rufname=name", "Art=name"), "line 3: the first line must name the columns"),
+        (TABLE, COLUMNS, "line 4: created_at must be a time"),
+        (TABLE, (*COLUMNS, *OTHERS[:-1]), "line 5: name is required."),
+    ],
+)
+def test_what_the_options_leave_open_is_an_error(
+    file: Callable[..., Path], table: str, options: tuple[str, ...], error: str
+) -> None:
+    errors = errors_of_import(file(table), *options)
+
+    assert any(one.startswith(error) for one in errors)
+    assert errors[-1].startswith("Nothing was imported.")
+    assert all_pets() == []
+
+
+@pytest.mark.parametrize("option", ["name", "=name", "Art=species"])
+def test_an_option_that_gives_no_column_a_meaning_is_rejected(option: str) -> None:
+    with pytest.raises(CommandError, match="must be a text of the file, =, and one of id, name, tag"):
+        call_command("import_pets", "pets.csv", "--columns", option)
