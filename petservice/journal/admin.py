@@ -92,10 +92,9 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
             query = request.POST.copy()
             query.pop("csrfmiddlewaretoken", None)
             return HttpResponseRedirect(f"{reverse('admin:journal_event_changelist')}?{query.urlencode()}")
-        newest = Event.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
         message = f"Audit exported as CSV. Filter: {form.in_words() or 'none'}."
-        add_event(request, Event.Kind.EXPORTED, target=Event, message=message, count=count)
-        events = form.events().filter(pk__lte=newest)  # without the event of this export
+        export = add_event(request, Event.Kind.EXPORTED, target=Event, message=message, count=count)
+        events = form.events().filter(pk__lt=export.pk)
         with backend().read_consistently():
             content = [BYTE_ORDER_MARK, *parts(_HEADER, _rows(events))]
         response = HttpResponse(content, content_type="text/csv; charset=utf-8")

@@ -53,9 +53,7 @@ def add_event(
     with the operating system user. Staff with all of the `permissions` can undo the event for an hour. Records that
     end with their values are in the trash for 30 days.
     """
-    user = account if account is not None else getattr(request, "user", None)
-    if user is not None and not user.is_authenticated:
-        user = None
+    user = account or getattr(request, "user", None)
     unnamed = COMMAND if request is None else ""
     if isinstance(target, Model) and not changes:
         changes = [Change(str(target.pk), str(target))]
@@ -112,7 +110,7 @@ def with_system_user(message: str) -> str:
 
 
 def type_of(target: Model | type[Model] | None) -> str:
-    """Return the name of a model in the journal. An inventory item is a proxy of a pet, so it has the name of pets."""
+    """Return the name of a model in the journal. A staff account is a proxy of a user, so it has the name of users."""
     if target is None or target._meta.concrete_model is None:
         return ""
     return target._meta.concrete_model._meta.label_lower
