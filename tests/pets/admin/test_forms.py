@@ -1,7 +1,6 @@
 """The forms that add, edit and delete a pet, also when two people edit the same pet."""
 
 from html import unescape
-from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -99,31 +98,6 @@ def test_a_form_of_a_pet_that_someone_deleted_says_who_and_what_was_typed(staff:
 
 
 # Two people edit the same pet.
-
-
-@pytest.mark.parametrize(
-    ("theirs", "mine"),
-    [
-        ({"tag": None}, {"name": "Tom"}),
-        ({"status": "sold"}, {"tag": "wolf"}),
-        ({"name": "Max\nthe second"}, {"tag": "wolf", "status": "pending"}),
-    ],
-)
-def test_a_field_that_only_someone_else_changed_keeps_their_value(
-    staff: Client, theirs: dict[str, Any], mine: dict[str, Any]
-) -> None:
-    pet = create_pet(name="Rex", tag="dog")
-    fields = read(staff, page_of(pet), "pet_form")
-    Pet.objects.filter(pk=pet.pk).update(**theirs)
-
-    response = sent(staff, page_of(pet), fields | mine)
-
-    ((field, value),) = theirs.items()
-    shown = {None: "nothing", "sold": "sold"}.get(value, f"“{value}”")
-    message = f"While the page was open, someone else changed the {field} to {shown}. That change was kept."
-    assert message in messages(response)
-    before = {"name": "Rex", "tag": "dog", "status": "available"}
-    assert Pet.objects.values("name", "tag", "status").get() == before | theirs | mine
 
 
 @only_on_postgresql

@@ -1,4 +1,4 @@
-"""The export of the list of pets."""
+"""The list of pets as a file, and on a page for paper."""
 
 import io
 import json
@@ -13,13 +13,14 @@ from django.test import Client
 from openpyxl import load_workbook
 
 from pets.admin.changes.import_pages import MAX_BYTES
+from pets.admin.lists import export_page
 from pets.admin.lists.export_page import MAX_ROWS
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.admin_pages import bounded_paginator
 from petservice.journal.models import Event
 from tests.backoffice.pages import csv_rows
-from tests.pets.admin.import_export.import_pages import CSV, EXPORT, JSON, LIST, exported, upload
+from tests.pets.admin.import_export.import_pages import CSV, EXPORT, JSON, LIST, PRINT, exported, upload
 
 pytestmark = pytest.mark.once
 
@@ -119,3 +120,25 @@ def test_the_export_page_and_the_audit_show_the_number_of_pets_and_the_filter(
     page = staff.get(EXPORT).content.decode()
     assert "Filter it, or ask your administrator to use the export_pets command." in page
     assert "Download" not in page
+
+
+def test_a_page_for_paper_has_all_pets_of_the_list_in_its_order_or_says_that_it_is_cut(
+    staff: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Pet.objects.bulk_create(Pet(name=f"Rex {number:02}", tag="dog") for number in range(70))
+    Pet.objects.create(name="Tom", created_by="key Secret")
+
+    def names(page: str) -> list[str]:
+        return re.findall(r'<th scope="row"><bdi>([^<]*)</bdi></th>', page)
+
+    page = staff.get(PRINT, {"tag": "DOG", "o": "name"}).content.decode()
+    assert names(page) == [f"Rex {number:02}" for number in range(70)]
+    assert "70 pets: tag “<bdi>DOG</bdi>”." in page
+    assert f'href="{LIST}?o=name&amp;tag=DOG"' in page
+    assert f'href="{PRINT}?tag=DOG"' in staff.get(LIST, {"tag": "DOG"}).content.decode()
+    monkeypatch.setattr(export_page, "MAX_PRINTED", 2)
+    page = staff.get(PRINT).content.decode()
+    assert names(page) == ["Tom", "Rex 69"]
+    assert "71 pets." in page
+    assert "Only the first 2 are on this page." in page
+    assert "Secret" not in page
