@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from django.db import transaction
 from django.http import HttpRequest
 from django.test import RequestFactory
 
@@ -20,11 +21,13 @@ def request_of(user: Any) -> HttpRequest:
     return request
 
 
+@transaction.atomic
 def delete(user: Any, *pets: Pet, now: datetime | None = None) -> Event:
     """Move pets into the trash, and return the event, which can be undone."""
     return _record(user, Event.Kind.DELETED, trash.delete(pets), "pets.delete_pet", now)
 
 
+@transaction.atomic
 def mark(
     user: Any,
     pets: Sequence[Pet],

@@ -23,8 +23,7 @@ def make_expired_rows(owner: User, now: datetime) -> None:
     old = now - timedelta(days=1000)
     key, _ = APIKey.objects.create_key(name="Acme")
     services.create_pet_once(api_key=key, idempotency_key="key", name="Rex", now=old)
-    with transaction.atomic():
-        delete(owner, Pet.objects.get(), now=old)
+    delete(owner, Pet.objects.get(), now=old)
     Event.objects.create(kind=Event.Kind.LOGIN, at=old)
 
 

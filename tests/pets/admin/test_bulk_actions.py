@@ -16,7 +16,6 @@ from petservice.journal.models import Event, Item
 from store.services import inventory_counts
 from tests.backoffice.pages import fields_of, messages, read, text_of
 from tests.backoffice.staff import granted
-from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.pet_pages import LIST, edit, histories, page_of, sent, someone_else_edits, undo, versions_shown
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once(on="postgresql")]
@@ -152,16 +151,6 @@ def test_a_forged_selection_changes_nothing(staff: Client) -> None:
         assert act(staff, "mark_as_sold", {}, rex, selection=forged).status_code == 400, forged
     assert act(staff, "mark_as_sold", {f"version-{rex.pk}": "1" * 99}, rex).status_code == 400
     assert Pet.objects.get().status == "available"
-
-
-@only_on_postgresql
-def test_a_tag_that_someone_sets_during_an_action_is_kept(staff: Client) -> None:
-    pet = create_pet(name="Rex", tag="dog")
-
-    with write_before('UPDATE "pets_pet"', lambda: Pet.objects.update(tag="wolf")):
-        act(staff, "set_tag", {}, pet, post="yes", new_tag="")
-
-    assert Pet.objects.get().tag == "wolf"
 
 
 # The menu of a status, and who may use it.

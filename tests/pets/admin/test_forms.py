@@ -14,7 +14,6 @@ from petservice.configuration.time_zone import moment
 from petservice.journal.models import Event
 from tests.backoffice.pages import fields_of, messages, read, text_of, undo_url
 from tests.backoffice.staff import granted
-from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.pet_pages import LIST, edit, histories, page_of, sent, someone_else_edits
 from tests.pets.changes import delete
 
@@ -98,17 +97,6 @@ def test_a_form_of_a_pet_that_someone_deleted_says_who_and_what_was_typed(staff:
 
 
 # Two people edit the same pet.
-
-
-@only_on_postgresql
-def test_a_status_that_someone_else_sets_while_a_form_is_saved_is_kept(staff: Client) -> None:
-    pet = create_pet(name="Rex", tag="dog")
-    fields = read(staff, page_of(pet), "pet_form")
-
-    with write_before('UPDATE "pets_pet"', lambda: Pet.objects.update(status="sold")):
-        sent(staff, page_of(pet), fields | {"tag": "wolf"})
-
-    assert Pet.objects.values_list("tag", "status").get() == ("wolf", "sold")
 
 
 def test_a_field_that_both_set_to_the_same_value_or_that_has_no_hidden_one_is_no_conflict(staff: Client) -> None:

@@ -121,17 +121,6 @@ def test_a_pet_that_was_written_after_the_preview_leads_to_a_new_preview(
 
 
 @only_on_postgresql
-def test_a_tag_that_someone_sets_during_an_import_is_kept(staff: Client) -> None:
-    pet = create_pet(name="Rex", tag="dog")
-    page = upload(staff, f"id,name,tag\n{pet.pk},Max,hound\n")
-
-    with write_before('INSERT INTO "pets_pet"', lambda: Pet.objects.update(tag="wolf")):
-        confirm(staff, page)
-
-    assert Pet.objects.values_list("name", "tag").get() == ("Max", "wolf")
-
-
-@only_on_postgresql
 def test_a_pet_that_is_created_while_its_row_is_imported_leads_to_a_new_preview(staff: Client) -> None:
     new_id = new_pet_id()
     page = upload(staff, f"id,name\n{new_id},Tom\n")

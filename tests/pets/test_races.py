@@ -1,8 +1,9 @@
-"""Undoing while others undo, change, delete or put back the same pets at the same time."""
+"""Changes of pets, and their undo, while others change, undo, delete or put back the same pets at the same time."""
+
+from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
@@ -11,22 +12,15 @@ from pets.models import Pet, TrashedPet
 from petservice.journal.models import Event
 from tests.backoffice.pages import messages
 from tests.concurrent_write import only_on_postgresql, write_before
+from tests.pets.admin.import_export.import_pages import confirm, upload
+from tests.pets.admin.pet_pages import edit
+from tests.pets.admin.test_bulk_actions import act
 from tests.pets.admin.test_undo import TOO_LATE
 from tests.pets.changes import delete, mark, request_of
 
 
-def sold(owner: User) -> Event:
-    """Mark two pets as sold, and return the event."""
-    pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(2))
-    with transaction.atomic():
-        return mark(owner, pets, "sold")
-
-
-def deleted(owner: User) -> Event:
-    """Delete two pets, and return the event."""
-    pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(2))
-    with transaction.atomic():
-        return delete(owner, *pets)
+def rexes() -> list[Pet]:
+    return Pet.objects.bulk_create(Pet(name="Rex", tag="dog") for _ in range(2))
 
 
 def in_trash() -> dict[int, str]:
@@ -36,7 +30,7 @@ def in_trash() -> dict[int, str]:
 
 @only_on_postgresql
 def test_a_change_that_two_people_undo_at_the_same_time_is_undone_once(ada: User) -> None:
-    change = sold(ada)
+    change = mark(ada, rexes(), "sold")
 
     def undo_too() -> None:
         assert undo.undo(request_of(ada), change.pk) is None
@@ -50,14 +44,32 @@ def test_a_change_that_two_people_undo_at_the_same_time_is_undone_once(ada: User
     assert Pet.objects.filter(status="available").count() == 2
 
 
+def undo_edit(client: Client, pet: Pet) -> None:
+    edit(client, pet, {"tag": "cat"})
+    client.post(reverse("admin:pets_recentchange_change", args=[Event.undoable().get().pk]))
+
+
+# The statement that changes the tag of a pet, by each way to do that.
+TAGGED: dict[str, tuple[str, Callable[[Client, Pet], object]]] = {
+    "form": ("UPDATE", lambda client, pet: edit(client, pet, {"tag": "hound"})),
+    "action": ("UPDATE", lambda client, pet: act(client, "set_tag", {}, pet, post="yes", new_tag="hound")),
+    "import": ("INSERT INTO", lambda client, pet: confirm(client, upload(client, f"id,name,tag\n{pet.pk},Max,hound"))),
+    "undo": ("INSERT INTO", undo_edit),
+}
+
+
 @only_on_postgresql
-def test_a_status_that_someone_sets_during_an_undo_is_kept(ada: User) -> None:
-    change = sold(ada)
+@pytest.mark.parametrize(("statement", "change"), TAGGED.values(), ids=TAGGED)
+def test_a_tag_that_someone_sets_during_a_change_is_kept(
+    admin_client: Client, statement: str, change: Callable[[Client, Pet], object]
+) -> None:
+    pet, _ = rexes()
 
-    with write_before('INSERT INTO "pets_pet"', lambda: Pet.objects.update(status="pending")):
-        undo.undo(request_of(ada), change.pk)
+    with write_before(f'{statement} "pets_pet"', lambda: Pet.objects.update(tag="wolf")):
+        change(admin_client, pet)
 
-    assert Pet.objects.filter(status="pending").count() == 2
+    assert Pet.objects.get(pk=pet.pk).tag == "wolf"
+    assert Event.objects.exclude(kind="login").exists()
 
 
 @only_on_postgresql
@@ -65,7 +77,7 @@ def test_a_status_that_someone_sets_during_an_undo_is_kept(ada: User) -> None:
 def test_pets_that_one_person_puts_back_while_another_undoes_their_deletion_exist_once(
     ada: User, is_undo_first: bool
 ) -> None:
-    change = deleted(ada)
+    change = delete(ada, *rexes())
     keys = [*in_trash()]
     works = [lambda: undo.undo(request_of(ada), change.pk).count, lambda: len(trash.put_back(keys)[0])]
     first, second = works if is_undo_first else works[::-1]
@@ -80,7 +92,7 @@ def test_pets_that_one_person_puts_back_while_another_undoes_their_deletion_exis
 
 @only_on_postgresql
 def test_a_pet_whose_id_an_import_takes_just_before_an_undo_is_left_alone(ada: User) -> None:
-    change = deleted(ada)
+    change = delete(ada, *rexes())
     first, _ = in_trash().values()
 
     with write_before('INSERT INTO "pets_pet"', lambda: Pet.objects.create(pk=first, name="Imported")):
@@ -95,7 +107,7 @@ def test_a_pet_whose_id_an_import_takes_just_before_an_undo_is_left_alone(ada: U
 
 @only_on_postgresql
 def test_the_page_of_a_change_that_someone_else_undoes_a_moment_before_says_so(admin_client: Client, ada: User) -> None:
-    change = sold(ada)
+    change = mark(ada, rexes(), "sold")
     url = reverse("admin:pets_recentchange_change", args=[change.pk])
 
     with write_before("FOR UPDATE", lambda: undo.undo(request_of(ada), change.pk)):
