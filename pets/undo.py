@@ -2,7 +2,7 @@
 
 from collections import ChainMap, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from django.db import transaction
 from django.http import HttpRequest
@@ -58,39 +58,13 @@ def changed_since(versions: Mapping[Pet, int]) -> dict[str, Values]:
     return found
 
 
-@dataclass
-class Undoing:
-    """The pets that an undo changes, removes and puts back, and the names of those that it leaves alone."""
+class Undone(NamedTuple):
+    """The numbers of pets that an undo restored, removed and put back, and the names of those that it left alone."""
 
-    changed: list[tuple[Pet, Values]] = field(default_factory=list)  # with their values before the change
-    added: list[Pet] = field(default_factory=list)
-    deleted: list[Item] = field(default_factory=list)
-    left_alone: list[str] = field(default_factory=list)
-
-    @property
-    def count(self) -> int:
-        """Return the number of pets that are as before the change."""
-        return len(self.changed) + len(self.added) + len(self.deleted)
-
-
-def _undoing(event: Event) -> Undoing:
-    """Return what to do with each pet, which stays locked until the current transaction ends."""
-    items = [*Item.objects.select_for_update().filter(event=event).order_by("pk")]  # as trash.put_back locks them
-    ids = Among("pk", [one.record_id for one in items])
-    pets = {pet.pk: pet for pet in Pet.objects.select_for_update().filter(ids).order_by("pk")}
-    later = _changed_later(items, [*pets])
-    undoing = Undoing()
-    for one in items:
-        pet, after = pets.get(one.record_id), one.after
-        if after is None:
-            undoing.deleted.append(one)
-        elif pet is None or later[pet.pk] & {*after} or any(getattr(pet, name) != after[name] for name in after):
-            undoing.left_alone.append(pet.name if pet else one.record_name)
-        elif one.before is None:
-            undoing.added.append(pet)
-        else:
-            undoing.changed.append((pet, one.before))
-    return undoing
+    restored: int
+    removed: int
+    put_back: int
+    left_alone: list[str]
 
 
 def _changed_later(items: Sequence[Item], ids: list[str]) -> dict[str, set[str]]:
@@ -112,31 +86,41 @@ def _changed_later(items: Sequence[Item], ids: list[str]) -> dict[str, set[str]]
 
 
 @transaction.atomic
-def undo(request: HttpRequest, pk: int) -> Undoing | None:
+def undo(request: HttpRequest, pk: int) -> Undone | None:
     """Undo a change once, as far as its pets are as it left them, and record it. Returns None if it is too late."""
     # If two people undo the same change, the second one waits here for the first, and then finds it undone.
     event = Event.undoable().select_for_update().filter(pk=pk).first()
     if event is None:
         return None
-    undoing = _undoing(event)
-    back, _ = trash.put_back([one.pk for one in undoing.deleted], message="Undone: the deletion of this pet.")
-    ids = {change.record_id for change in back}  # without those that an import took, or that left the trash
-    undoing.left_alone += [one.record_name for one in undoing.deleted if one.record_id not in ids]
-    undoing.deleted = [one for one in undoing.deleted if one.record_id in ids]
-    if not undoing.count:
-        return undoing  # the change stays, so that it can be undone once nothing is in the way any more
-    changes = [
-        *_restore(undoing.changed),
-        *trash.delete(undoing.added, message="Undone: the addition of this pet. It is in the trash."),
-        *back,
-    ]
-    left_alone = f" Left alone: {len(undoing.left_alone):,}." if undoing.left_alone else ""
-    message = f"{event.message} By {event.account_name}.{left_alone}"
-    event.undone_by = add_event(
-        request, Event.Kind.UNDONE, target=Pet, message=message, changes=changes, count=undoing.count
-    )
-    event.save(update_fields=["undone_by"])
-    return undoing
+    items = [*Item.objects.select_for_update().filter(event=event).order_by("pk")]  # as trash.put_back locks them
+    ids = Among("pk", [one.record_id for one in items])
+    pets = {pet.pk: pet for pet in Pet.objects.select_for_update().filter(ids).order_by("pk")}
+    later = _changed_later(items, [*pets])
+    changed: list[tuple[Pet, Values]] = []  # with their values before the change
+    added: list[Pet] = []
+    deleted: list[Item] = []
+    left_alone: list[str] = []
+    for one in items:
+        pet, after = pets.get(one.record_id), one.after
+        if after is None:
+            deleted.append(one)
+        elif pet is None or later[pet.pk] & {*after} or any(getattr(pet, name) != after[name] for name in after):
+            left_alone.append(pet.name if pet else one.record_name)
+        elif one.before is None:
+            added.append(pet)
+        else:
+            changed.append((pet, one.before))
+    back, _ = trash.put_back([one.pk for one in deleted], message="Undone: the deletion of this pet.")
+    came_back = {change.record_id for change in back}  # not those that an import took, or that left the trash
+    left_alone += [one.record_name for one in deleted if one.record_id not in came_back]
+    removed = trash.delete(added, message="Undone: the addition of this pet. It is in the trash.")
+    changes = [*_restore(changed), *removed, *back]
+    if changes:  # else the change stays, so that it can be undone once nothing is in the way any more
+        alone = f" Left alone: {len(left_alone):,}." if left_alone else ""
+        message = f"{event.message} By {event.account_name}.{alone}"
+        event.undone_by = add_event(request, Event.Kind.UNDONE, target=Pet, message=message, changes=changes)
+        event.save(update_fields=["undone_by"])
+    return Undone(len(changed), len(added), len(back), left_alone)
 
 
 def _restore(changed: Sequence[tuple[Pet, Values]]) -> list[Change]:

@@ -26,10 +26,7 @@ CELLS = st.text(st.sampled_from("'=+-@\t\r\n＝ a;,\""), max_size=6) | st.text()
         ("=1;=2", "'=1;'=2"),
         ("\t=1", "'\t'=1"),
         # Other texts are unchanged.
-        *(
-            (text, text)
-            for text in ("Rex", "Rex-2", "Rex, the dog", "a,b;c\td\r\ne", "Rex, -2", "Rex;'2'", "1")
-        ),
+        *((text, text) for text in ("Rex", "Rex-2", "Rex, the dog", "a,b;c\td\r\ne", "Rex, -2", "Rex;'2'", "1")),
         *((text, text) for text in ("'Rex'", " =1", "O'Hara", "")),
     ],
 )

@@ -99,16 +99,16 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
             until = change.at + RecentChange.UNDO_PERIOD
             context = {"opts": self.opts, "change": change, "until": until}
             return staff_page(request, "admin/pets/recentchange/undo.html", "Undo this change?", context)
-        undoing = undo.undo(request, change.pk) if change else None
-        if undoing is None:
+        undone = undo.undo(request, change.pk) if change else None
+        if undone is None:
             self.message_user(request, _TOO_LATE, messages.WARNING)
             return HttpResponseRedirect(reverse("admin:pets_recentchange_changelist"))
-        if undoing.left_alone:
-            names = first_names([f"“{name}”" for name in undoing.left_alone])
+        *counts, left_alone = undone
+        if left_alone:
+            names = first_names([f"“{name}”" for name in left_alone])
             self.message_user(request, f"Not undone for pets that have changed since: {names}.", messages.WARNING)
-        if undoing.count:
-            counts = (len(undoing.changed), len(undoing.added), len(undoing.deleted))
-            done = [text.format(count_of_pets(count)) for count, text in zip(counts, _DONE, strict=True) if count]
+        done = [text.format(count_of_pets(count)) for count, text in zip(counts, _DONE, strict=True) if count]
+        if done:
             self.message_user(request, " ".join(["Undone.", *done]), messages.SUCCESS)
         else:
             self.message_user(request, "Nothing was undone, and no pet was changed.", messages.INFO)
