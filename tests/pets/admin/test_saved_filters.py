@@ -116,12 +116,3 @@ def test_administrators_remove_shared_filters_of_people_who_have_left(staff: Cli
 
     assert messages(removed) == ["The filter “Pigs” is removed. No pet was changed."]
     assert SavedFilter.objects.get() == mine
-
-
-def test_a_narrowed_list_has_its_link_to_copy(staff: Client) -> None:
-    create_pet(name="Rex", tag="dog")
-
-    page = text_of(staff.get(f"{LIST}?tag=dog&q=rex"))
-
-    assert 'value="http://testserver/admin/pets/pet/?tag=dog&amp;q=rex"' in page
-    assert "list-link" not in text_of(staff.get(LIST))

@@ -67,8 +67,8 @@ def test_a_new_pet_has_the_time_of_creation_of_the_file_and_the_importing_user_a
     assert [row[-1] for row in cells(page)] == ["2026-02-01 12:00 UTC", "2026-03-10 12:00 UTC"]
     confirm(staff, page)
     tom = Pet.objects.get(name="Tom")
-    assert (tom.created_at, tom.created_by) == (datetime(2026, 2, 1, 12, tzinfo=UTC), "staff jo")
-    assert histories(staff, tom) == [("jo", "Imported.")]
+    assert (tom.created_at, tom.created_by) == (datetime(2026, 2, 1, 12, tzinfo=UTC), "staff admin")
+    assert histories(staff, tom) == [("admin", "Imported.")]
     assert "<th>Created</th>" not in upload(staff, "name\nTom\n").content.decode()
 
 
@@ -106,12 +106,12 @@ def test_rows_with_the_id_of_a_pet_change_its_name_tag_and_status(staff: Client)
     assert set(Pet.objects.values_list("created_by", flat=True)) == {"key pets_live_1 Acme"}
     assert inventory_counts() == {"available": 2, "pending": 0, "sold": 1}
     assert [histories(staff, pet) for pet in pets] == [
-        [("jo", "Imported: Name changed from “Rex” to “Max”.")],
-        [("jo", "Imported: Status changed from available to sold. Tag changed from “dog” to nothing.")],
+        [("admin", "Imported: Name changed from “Rex” to “Max”.")],
+        [("admin", "Imported: Status changed from available to sold. Tag changed from “dog” to nothing.")],
         [],
     ]
     event = Event.objects.exclude(kind="login").get()
-    assert (event.kind, event.account_name, event.count) == ("imported", "jo", 2)
+    assert (event.kind, event.account_name, event.count) == ("imported", "admin", 2)
 
 
 @pytest.mark.parametrize(
