@@ -69,6 +69,14 @@ def update_name(pick: int, status: str, other: str) -> None:
     Pet.objects.filter(status=status).update(name="Tom")
 
 
+def update_tag(pick: int, status: str, other: str) -> None:
+    Pet.objects.filter(status=status).update(tag="cat")
+
+
+def update_creator(pick: int, status: str, other: str) -> None:
+    Pet.objects.filter(status=status).update(created_by="command import_pets")
+
+
 def delete(pick: int, status: str, other: str) -> None:
     Pet.objects.filter(pk__in=[pet.pk for pet in _from(pick)], status__in=[status, other]).delete()
 
@@ -79,5 +87,6 @@ def _execute(statement: str, *values: object) -> None:
 
 
 WRITES: list[Write] = [
-    *(insert, insert_by_sql, upsert, replace, save, update_id, update_each, update_status, update_name, delete)
+    *(insert, insert_by_sql, upsert, replace, save, update_id, update_each, update_status),
+    *(update_name, update_tag, update_creator, delete),
 ]

@@ -11,8 +11,7 @@ from pets.models import Pet, TrashedPet
 from petservice.accounts import services
 from petservice.accounts.models import Account
 from petservice.journal.models import Event
-from tests.backoffice.pages import messages, read, undo_url
-from tests.backoffice.staff import granted
+from tests.backoffice.pages import messages, read
 from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.pet_pages import LIST, histories, page_of, sent, undo
 
@@ -84,16 +83,6 @@ def test_a_form_that_is_sent_again_adds_nothing_and_leads_to_its_pet(
     for number in range(3):
         sent(staff, ADD, read(staff, ADD, "pet_form") | {"name": f"Pet {number}"})
     assert Pet.objects.count() == 4
-
-
-def test_who_may_add_may_undo_it(staff: Client) -> None:
-    clerk, other = granted("add_pet", "view_pet"), granted("view_pet", name="bo")
-    response = sent(clerk, ADD, read(clerk, ADD, "pet_form") | {"name": "Rex"})
-
-    assert other.post(undo_url(response)).status_code == 403
-    assert Pet.objects.exists()
-    clerk.post(undo_url(response))
-    assert not Pet.objects.exists()
 
 
 @only_on_postgresql

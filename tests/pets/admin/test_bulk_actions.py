@@ -97,20 +97,25 @@ def test_pets_are_deleted_after_a_confirmation_that_names_them_unless_someone_el
     ]
 
 
-def test_many_pets_are_deleted_with_one_confirmation_and_ten_are_named(staff: Client) -> None:
-    pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(100))
+def test_thousands_of_pets_are_deleted_with_a_confirmation_that_names_ten_and_put_back_together(
+    staff: Client,
+) -> None:
+    pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(1100))
 
     page = act(staff, "delete_selected", versions_shown(staff), pets[0], select_across="1")
     Pet.objects.filter(pk__in=[pet.pk for pet in pets[:12]]).update(status="sold")
     response = confirm(staff, page)
 
     names = ", ".join(["“Rex”"] * 10)
-    assert f"<dd>{names} and 90 more" in text_of(page)
+    assert f"<dd>{names} and 1,090 more" in text_of(page)
+    assert "<dt>Filter of the list</dt><dd>none" in text_of(page)
     assert messages(response) == [
         f"12 pets were not deleted, because someone else changed them in the meantime: {names} and 2 more.",
-        "88 pets deleted.",
+        "1,088 pets deleted.",
     ]
-    assert Pet.objects.count() == 12
+    assert (Pet.objects.count(), Item.objects.count()) == (12, 1088)
+    assert messages(undo(staff, response)) == ["Undone. 1,088 pets came back from the trash."]
+    assert inventory_counts() == {"available": 1088, "pending": 0, "sold": 12}
 
 
 def test_a_change_of_more_than_twenty_pets_asks_first(staff: Client) -> None:
