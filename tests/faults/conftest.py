@@ -4,19 +4,25 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from pets.fields import new_pet_id
 from tests.databases import new_database
-from tests.faults.prepared import postgresql_cluster, prepared, sqlite_database
 from tests.faults.restores import NAME, execute, run
-from tests.faults.servers import Server, primary
+from tests.faults.servers import Server, new_cluster, primary
+from tests.service import stopped_service
 
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files of a PostgreSQL server, which each server of a test starts with."""
-    return prepared(tmp_path_factory, "postgresql", postgresql_cluster) / "data"
+    """The files of a server with an empty database and with one that has all tables, for the servers of tests."""
+    folder = tmp_path_factory.mktemp("cluster")
+    with new_cluster(folder / "data") as server:
+        with psycopg.connect(server.empty_url, autocommit=True) as database:
+            database.execute("CREATE DATABASE migrated")
+        stopped_service(folder, server.url).manage("migrate", "--verbosity", "0")
+    return folder / "data"
 
 
 @pytest.fixture
@@ -64,7 +70,11 @@ def database_url(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="session")
 def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A SQLite database with an API key and no other rows, which a service does not set up first."""
-    return prepared(tmp_path_factory, "sqlite", sqlite_database) / NAME
+    folder = tmp_path_factory.mktemp("migrated")
+    service = stopped_service(folder)
+    service.manage("migrate", "--verbosity", "0")
+    service.create_key()
+    return folder / NAME
 
 
 @pytest.fixture(scope="session")
