@@ -1,5 +1,3 @@
-import asyncio
-import inspect
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -10,14 +8,10 @@ from tests.server.services import service_with_test_endpoints
 from tests.service import Service
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run a test that is a coroutine on an event loop of its own."""
-    if not inspect.iscoroutinefunction(pyfuncitem.obj):
-        return None
-    names = inspect.signature(pyfuncitem.obj).parameters
-    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
-    return True
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """The event loop of tests that are coroutines, which the pytest plugin of anyio runs. httpx brings it."""
+    return "asyncio"
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from petservice.server import connection
 from petservice.server.limits import MAX_UNREAD_BYTES, RESPONSE_PIECE_BYTES
 from tests.server.connections import CHUNKED, get, post
 
-pytestmark = pytest.mark.once(on="postgresql")
+pytestmark = [pytest.mark.once(on="postgresql"), pytest.mark.anyio]
 
 LONG = b"x" * (3 * RESPONSE_PIECE_BYTES + 1)
 
