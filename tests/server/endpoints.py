@@ -117,7 +117,7 @@ def _breaking() -> Iterator[bytes]:
 
 def _meta(request: HttpRequest) -> str:
     strings: dict[str, Any] = {name: value for name, value in request.META.items() if isinstance(value, str)}
-    own = {"scheme": request.scheme, "client": login_limits.counted_address(request), "body": len(request.read())}
+    own = {"scheme": request.scheme, "client": login_limits.counted_address(request)}
     return json.dumps(strings | own)
 
 

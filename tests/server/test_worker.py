@@ -143,36 +143,6 @@ def test_worker_with_a_blocked_readiness_check_is_not_replaced(tmp_path: Path) -
         release(tmp_path)
 
 
-def test_meta_of_a_request_is_the_same_as_under_wsgi(with_short_timeout: Service) -> None:
-    request = get(
-        "/v1/me%74a?a=%20%C3%A9&b",
-        *(b"X-Twice: 1", b"x-twice: 2", b"X_Under: 1", b"Content-Type: a/b", b"X-Forwarded-Proto: https"),
-        b"Content-Length: 3",
-        method="PUT",
-    )
-    meta = json.loads(response_to(with_short_timeout, request, b"abc").body)
-
-    port = with_short_timeout.url.rpartition(":")[2]
-    expected = {
-        "REQUEST_METHOD": "PUT",
-        "SCRIPT_NAME": "",
-        "PATH_INFO": "/v1/meta",
-        "QUERY_STRING": "a=%20%C3%A9&b",
-        "SERVER_NAME": "127.0.0.1",
-        "SERVER_PORT": port,
-        "REMOTE_ADDR": "127.0.0.1",
-        "HTTP_HOST": "localhost",
-        "HTTP_X_TWICE": "1,2",
-        "CONTENT_TYPE": "a/b",
-        "CONTENT_LENGTH": "3",
-        "scheme": "https",
-        "body": 3,
-    }
-    assert {name: meta.get(name) for name in expected} == expected
-    assert "HTTP_X_UNDER" not in meta
-    assert "HTTP_CONTENT_LENGTH" not in meta
-
-
 @pytest.mark.parametrize("sent", [get("/v1/health"), b"nonsense\r\n\r\n", b"GET /half"], ids=str)
 def test_ended_connections_leave_no_objects_and_no_work_for_the_garbage_collector(
     with_default_timeout: Service, sent: bytes
