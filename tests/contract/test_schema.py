@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.conf import LazySettings
@@ -11,7 +10,6 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from django.urls import get_resolver
 
-from pets.models import Pet
 from tests.contract.transports import SocketTransport
 
 pytestmark = pytest.mark.once
@@ -58,22 +56,6 @@ def test_parameters_and_headers_do_not_change_the_document(server_transport: Soc
         assert described(f"?{parameter}") == plain, parameter
     for accepted in ("application/yaml", "application/vnd.oai.openapi", "application/json; indent=1"):
         assert described("", ("Accept", accepted), ("Accept-Language", "de")) == plain, accepted
-
-
-@pytest.mark.django_db
-def test_a_program_without_headers_reads_all_pages_as_the_parameter_says(client: Client, create_key: Any) -> None:
-    """Tools that are made from the document show a model the parameters and the bodies, and no headers."""
-    _, after = json.loads(SNAPSHOT.read_text())["paths"]["/pets"]["get"]["parameters"]
-    assert "that of the last pet seen" in after["description"]
-    Pet.objects.bulk_create(Pet(name=f"Rex {number}") for number in range(5))
-    headers = {"X-API-Key": create_key()}
-
-    names, last = [], after["example"]
-    while page := client.get("/v1/pets", {"limit": 2, "after": last}, headers=headers).json():
-        names += [pet["name"] for pet in page]
-        last = page[-1]["id"]
-
-    assert names == [f"Rex {number}" for number in range(5)]
 
 
 @pytest.mark.django_db
