@@ -2,11 +2,13 @@
 
 import os
 import runpy
+import zoneinfo
 from pathlib import Path
 
 import pytest
 
 from petservice.configuration import environment
+from petservice.configuration.time_zone import StoreZone, zone
 from petservice.server import gunicorn_conf
 from petservice.server.run import WebServer
 
@@ -57,9 +59,12 @@ INVALID = {
     "PETSERVICE_ENVIRONMENT": ("staging", ""),
     "PETSERVICE_REQUIRE_HTTPS": ("maybe", ""),
     "DEBUG": ("maybe", ""),
-    "PETSERVICE_TIME_ZONE": ("Berlin",),
-    "FORWARDED_ALLOW_IPS": ("10.0.0.1/24", "example.com"),
-    "METRICS_BIND": ("9100",),
+    "PETSERVICE_TIME_ZONE": ("Berlin", "Europe", "../UTC", "/etc/localtime"),
+    "FORWARDED_ALLOW_IPS": ("10.0.0.1/24", "10.0.0.1,,example.com", " ", "10.0.0.1 10.0.0.2"),
+    "METRICS_BIND": (
+        *("9100", ":9100", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:x", "::1:9100x"),
+        *("http://127.0.0.1:9100", "127.0.0.1:9100/metrics", "ada@localhost:9100", "[::1:9100", " "),
+    ),
     "PETSERVICE_LOG_FORMAT": ("xml",),
     "PETSERVICE_SECOND_FACTOR": ("yes",),
     "PETSERVICE_DRAIN_SECONDS": ("soon", "-1", "601"),
@@ -77,6 +82,15 @@ def test_invalid_variable_is_named_with_an_example(monkeypatch: pytest.MonkeyPat
 
     assert error.startswith(f"{name}={value!r} cannot be read (")
     assert f"; write for example {name}=" in error
+
+
+def test_zones_are_known_without_files_of_the_system() -> None:
+    zoneinfo.reset_tzpath(to=())
+    try:
+        StoreZone.clear_cache()
+        assert zone("Pacific/Auckland").key == "Pacific/Auckland"
+    finally:
+        zoneinfo.reset_tzpath()
 
 
 @pytest.mark.parametrize("name", ["TLS_CERTFILE", "TLS_KEYFILE"])

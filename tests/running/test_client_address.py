@@ -103,34 +103,26 @@ def test_entries_before_an_invalid_one_are_ignored(invalid: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("peer", "allowed"),
+    ("peer", "allowed", "is_trusted"),
     [
-        ("::ffff:10.0.0.1", "10.0.0.1"),
-        ("10.0.0.1", "::ffff:10.0.0.1"),
-        ("10.0.0.1", "::ffff:10.0.0.0/104"),
-        ("::ffff:10.0.0.1", "::ffff:a00:1"),
-        ("10.0.0.1", "::ffff:0:0/96"),
-        ("fe80::7%eth0", "fe80::/10"),
-        ("fe80::7%eth0", "fe80::7"),
-        (None, ""),
-        ("10.0.0.1", "*"),
+        ("::ffff:10.0.0.1", "10.0.0.1", True),
+        ("10.0.0.1", "::ffff:10.0.0.1", True),
+        ("10.0.0.1", "::ffff:10.0.0.0/104", True),
+        ("::ffff:10.0.0.1", "::ffff:a00:1", True),
+        ("10.0.0.1", "::ffff:0:0/96", True),
+        ("fe80::7%eth0", "fe80::/10", True),
+        ("fe80::7%eth0", "fe80::7", True),
+        (None, "", True),
+        ("10.0.0.1", "*", True),
+        ("::ffff:10.0.0.1", "::/64", False),
+        ("2001:db8::1", "0.0.0.0/0", False),
+        (PROXY, "", False),
+        *((unknown, ALLOWED, False) for unknown in ("", "unknown", "_hidden", "/run/client")),
     ],
 )
-def test_trusted_proxy_reports_address_and_scheme(peer: str | None, allowed: str) -> None:
-    assert found(peer, CLIENT, allowed) == CLIENT
-    assert scheme(peer, allowed) == "https"
-
-
-@pytest.mark.parametrize(
-    ("peer", "allowed"),
-    [
-        *(("::ffff:10.0.0.1", "::/64"), ("2001:db8::1", "0.0.0.0/0"), (PROXY, "")),
-        *((unknown, ALLOWED) for unknown in ("", "unknown", "_hidden", "/run/client")),
-    ],
-)
-def test_other_peer_is_not_trusted(peer: str, allowed: str) -> None:
-    assert found(peer, CLIENT, allowed) == str(parse_address(peer))
-    assert scheme(peer, allowed) is None
+def test_only_a_trusted_proxy_reports_address_and_scheme(peer: str | None, allowed: str, is_trusted: bool) -> None:
+    assert found(peer, CLIENT, allowed) == (CLIENT if is_trusted else str(parse_address(peer or "")))
+    assert scheme(peer, allowed) == ("https" if is_trusted else None)
 
 
 def test_star_trusts_every_peer_but_only_the_last_entry_of_the_header() -> None:
@@ -146,12 +138,6 @@ def test_request_is_one_over_https_only_if_every_proxy_says_so() -> None:
         assert scheme(None, "", values) == "http"
 
 
-@pytest.mark.parametrize("text", ["nonsense", "10.0.0.1,,example.com", "10.0.0.1/24", " ", "10.0.0.1 10.0.0.2"])
-def test_invalid_list_of_proxies_is_an_error(text: str) -> None:
-    with pytest.raises(ValueError, match=r"does not appear to be|has host bits set"):
-        Proxies.parse(text)
-
-
 @pytest.mark.parametrize(
     ("text", "address"),
     [
@@ -163,18 +149,6 @@ def test_invalid_list_of_proxies_is_an_error(text: str) -> None:
 )
 def test_bind_address_has_a_host_and_a_port(text: str, address: tuple[str, int]) -> None:
     assert host_and_port(text) == address
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("9100", ":9100", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:x", "::1:9100x"),
-        *("http://127.0.0.1:9100", "127.0.0.1:9100/metrics", "ada@localhost:9100", "[::1:9100", " "),
-    ],
-)
-def test_invalid_bind_address_is_an_error(text: str) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011  # urllib's messages
-        host_and_port(text)
 
 
 def test_long_headers_of_strangers_do_not_stay_in_memory() -> None:
