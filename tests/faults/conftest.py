@@ -9,7 +9,7 @@ import pytest
 
 from pets.fields import new_pet_id
 from tests.databases import new_database
-from tests.faults.restores import NAME, execute, run
+from tests.faults.restores import NAME
 from tests.faults.servers import Server, new_cluster, primary
 from tests.service import stopped_service
 
@@ -82,7 +82,8 @@ def backup(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A backup of a database with one pet."""
     folder = tmp_path_factory.mktemp("backup")
     shutil.copy(migrated, folder)
+    service, file = stopped_service(folder), folder / "pets.backup"
     columns = "INSERT INTO pets_pet (id, name, status, created_at)"
-    execute(folder / NAME, f"{columns} VALUES ('{new_pet_id()}', 'Rex', 'available', '2026-01-01')")
-    assert run(folder, "backup_database", folder / "pets.backup")[0] == 0
-    return folder / "pets.backup"
+    service.execute(f"{columns} VALUES (%s, 'Rex', 'available', '2026-01-01')", new_pet_id())
+    service.manage("backup_database", str(file))
+    return file

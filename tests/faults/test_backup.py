@@ -1,12 +1,10 @@
 """A backup that is made while clients write is complete, and can be restored as operations.md says."""
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
 from tests.databases import new_database
@@ -15,7 +13,7 @@ from tests.faults import restores
 from tests.faults.load import Load, lost, running_load
 from tests.faults.restores import refusal
 from tests.faults.servers import run_lines
-from tests.service import Service, running_service
+from tests.service import Service, running_service, stopped_service
 
 pytestmark = pytest.mark.faults
 
@@ -60,25 +58,18 @@ def write_all_kinds(service: Service, key: str) -> None:
     service.manage("shell", "--verbosity", "0", "-c", STAFF)
 
 
-def tables(url: str) -> dict[str, list[Any]]:
+def tables(folder: Path, url: str) -> dict[str, list[Any]]:
     """Return all rows of all tables, and the last values of PostgreSQL's sequences."""
-    connection: Any
+    database = stopped_service(folder, url)
     if url.startswith("sqlite"):
-        connection = sqlite3.connect(url.removeprefix("sqlite:///"))
         # The full-text index cannot be read itself, but its tables are among the others.
         names = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL TABLE%'"
     else:
-        connection = psycopg.connect(url)
         names = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
-    with closing(connection):
-        found = {
-            name: sorted(connection.execute(f'SELECT * FROM "{name}"').fetchall(), key=repr)
-            for (name,) in connection.execute(names).fetchall()
-        }
-        if not url.startswith("sqlite"):
-            sequences = "SELECT sequencename, last_value FROM pg_sequences ORDER BY 1"
-            found["sequences"] = connection.execute(sequences).fetchall()
-        return found
+    found = {name: sorted(database.execute(f'SELECT * FROM "{name}"'), key=repr) for (name,) in database.execute(names)}
+    if not url.startswith("sqlite"):
+        found["sequences"] = database.execute("SELECT sequencename, last_value FROM pg_sequences ORDER BY 1")
+    return found
 
 
 @pytest.fixture(params=COMMANDS)
@@ -100,20 +91,20 @@ def test_a_backup_under_load_can_be_restored(tmp_path: Path, databases: list[str
         key = service.create_key()
         with running_load(Load(service, key), 8) as load:
             load.wait_for(200)
-            expected, pets = dict(load.created), tables(source)["pets_pet"]
+            expected, pets = dict(load.created), tables(tmp_path, source)["pets_pet"]
             run_lines(back_up, tmp_path, DATABASE_URL=source)
             load.wait_for(50)
         assert load.saw.keys() == {"POST 201"}, "clients notice nothing"
         write_all_kinds(service, key)
     # A second backup without a service that writes, to compare all tables.
     run_lines(back_up, folder, DATABASE_URL=source)
-    original = tables(source)
+    original = tables(tmp_path, source)
     for place, url in ((tmp_path, new), (folder, later)):
         for line in restore:
             run_lines(line, place, DATABASE_URL=url, NEW_DATABASE_URL=url)
 
-    assert set(pets) <= set(tables(new)["pets_pet"])
-    restored = tables(later)
+    assert set(pets) <= set(tables(tmp_path, new)["pets_pet"])
+    restored = tables(tmp_path, later)
     if later.startswith("sqlite"):
         for found in (restored, original):
             del found["sqlite_sequence"]  # the restore itself adds an event, with the next number
@@ -139,8 +130,7 @@ def test_failed_backup_replaces_no_file_and_leaves_none(tmp_path: Path) -> None:
     (data / "petservice.sqlite3").write_bytes(b"no database at all" * 100)
     assert "file is not a database" in refusal(data, place / "new", "backup_database")
     (data / "petservice.sqlite3").unlink()
-    with closing(sqlite3.connect(data / "petservice.sqlite3")) as database:
-        database.execute("CREATE TABLE pet (id)")
+    stopped_service(data).execute("CREATE TABLE pet (id)")
     assert f"{precious} exists: name a file that does not" in refusal(data, precious, "backup_database")
     assert "cannot be written" in refusal(data, tmp_path / "nowhere" / "pets.backup", "backup_database")
 

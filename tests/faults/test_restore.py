@@ -11,19 +11,9 @@ from pathlib import Path
 import pytest
 
 from petservice.db.sqlite.base import exclude_services
-from tests.faults.restores import (
-    NAME,
-    damage,
-    execute,
-    files,
-    pets,
-    refusal,
-    restore,
-    restores_in_audit,
-    run,
-)
+from tests.faults.restores import NAME, files, pets, refusal, restore, run
 from tests.processes import start
-from tests.service import ROOT, free_port, running_service
+from tests.service import ROOT, free_port, running_service, stopped_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
@@ -37,10 +27,11 @@ def test_a_backup_becomes_the_database(tmp_path: Path, backup: Path) -> None:
     assert status == 0, output
     assert f"{target} is restored from {backup}." in output
     assert [*files(tmp_path)] == [NAME]
-    assert restores_in_audit(target) == [
+    ((message,),) = stopped_service(tmp_path).execute("SELECT message FROM journal_event WHERE kind = 'restored'")
+    assert message == (
         f"Backup restored by the command restore_database. Run by the operating system user {target.owner()}."
-    ]
-    assert pets(target) == ["Rex"]
+    )
+    assert pets(tmp_path) == ["Rex"]
     assert target.stat().st_mode & 0o777 == 0o600
 
 
@@ -86,7 +77,12 @@ def test_what_is_no_backup_is_refused_and_leaves_no_database(tmp_path: Path, bac
         assert f"cannot be restored from {file}, and is unchanged: {sentence}" in refusal(folder, file)
 
     shutil.copy(backup, file)
-    damage(file)  # a row that its table does not allow
+    with stopped_service(tmp_path, f"sqlite:///{file}").database() as database:
+        # A row that its table does not allow, which only a check of the whole file finds.
+        database.execute("CREATE TABLE song (name)")
+        database.execute("INSERT INTO song VALUES (NULL)")
+        database.execute("PRAGMA writable_schema = ON")
+        database.execute("UPDATE sqlite_schema SET sql = 'CREATE TABLE song (name NOT NULL)' WHERE name = 'song'")
     assert f"{file} is damaged (NULL value in song.name)" in refusal(folder, file)
 
     shutil.copy(backup, file)
@@ -98,14 +94,15 @@ def test_what_is_no_backup_is_refused_and_leaves_no_database(tmp_path: Path, bac
 def test_a_backup_whose_audit_has_other_columns_is_restored(tmp_path: Path, backup: Path) -> None:
     file = tmp_path / "other.backup"
     shutil.copy(backup, file)
-    execute(file, "ALTER TABLE journal_event RENAME COLUMN message TO words")
+    other = stopped_service(tmp_path, f"sqlite:///{file}")
+    other.execute("ALTER TABLE journal_event RENAME COLUMN message TO words")
 
     status, output = restore(tmp_path, file)
 
     assert status == 0
     assert "The audit cannot be written (" in output
     assert "The database is restored." in output
-    assert pets(tmp_path / NAME) == ["Rex"]
+    assert pets(tmp_path) == ["Rex"]
 
 
 def test_a_running_service_is_not_replaced_and_a_killed_one_is(tmp_path: Path, migrated: Path, backup: Path) -> None:
@@ -126,7 +123,7 @@ def test_a_running_service_is_not_replaced_and_a_killed_one_is(tmp_path: Path, m
         for log in ("", "-wal", "-shm"):
             (tmp_path / f"{NAME}{log}").unlink(missing_ok=True)
         wait_until(lambda: restore(tmp_path, backup)[0] == 0)
-    assert pets(tmp_path / NAME) == ["Rex"]
+    assert pets(tmp_path) == ["Rex"]
 
 
 def test_a_service_that_starts_during_a_restore_waits_for_its_end(tmp_path: Path) -> None:
