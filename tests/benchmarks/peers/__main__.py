@@ -19,12 +19,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from pathlib import Path
 
 from tests.benchmarks.databases import DATABASES, Database, copy_of, empty_database
 from tests.benchmarks.peers import tables
 from tests.benchmarks.peers.databases import settings
-from tests.benchmarks.peers.load import IDEMPOTENT, PATHS, Measurement, Target, create_replayed_pet, measure
+from tests.benchmarks.peers.load import IDEMPOTENT, PATHS, Target, create_replayed_pet, measure
 from tests.benchmarks.peers.pets import Access, make_pets
 from tests.benchmarks.peers.responses import wrong_responses
 from tests.benchmarks.peers.servers import (
@@ -38,10 +37,6 @@ from tests.benchmarks.peers.servers import (
 )
 from tests.benchmarks.processes import conditions, memory
 from tests.service import ROOT
-
-# Maximum number of cores that other programs may use during a run. Above it the run is repeated, and the least
-# disturbed run counts.
-_MAX_DISTURBANCE = 0.25
 
 
 class Comparison:
@@ -68,44 +63,30 @@ class Comparison:
             target = Target(base_url, pid, database.server, access.key)
             if server.is_service:
                 create_replayed_pet(target)
+            ids = [pet.id for pet in self._pets]
             for scenario in self._options.scenarios:
                 if server.is_service or scenario not in IDEMPOTENT:
-                    self._add(server.name, scenario, target, database.folder)
+                    measured = [
+                        measure(target, scenario, ids, seconds, self._options.connections, database.folder)
+                        for seconds in (1, self._options.seconds)  # the first one warms up
+                    ]
+                    self.results.runs[server.name].setdefault(scenario, []).append(measured[-1])
             self.results.memory[server.name].append(memory(pid))
-
-    def _add(self, name: str, scenario: str, target: Target, folder: Path) -> None:
-        """Measure a scenario, again if other programs disturb it."""
-        ids = [pet.id for pet in self._pets]
-
-        def load(seconds: int) -> Measurement:
-            return measure(target, scenario, ids, seconds, self._options.connections, folder)
-
-        load(1)  # warms up
-        best = load(self._options.seconds)
-        for _ in range(self._options.retries):
-            if best.disturbance <= _MAX_DISTURBANCE:
-                break
-            best = min(best, load(self._options.seconds), key=lambda run: run.disturbance)
-        self.results.runs[name].setdefault(scenario, []).append(best)
 
 
 def _template(server: Server) -> str:
     return server.name if server.is_service else "peers"
 
 
-def caption(name: str, settings: str, results: tables.Results, options: argparse.Namespace) -> str:
+def caption(name: str, settings: str, options: argparse.Namespace) -> str:
     """Describe the machine, the versions and how the figures were measured."""
     machine = conditions("Django", "djangorestframework", "gunicorn", "orjson", "psycopg")
-    disturbances = [run.disturbance for runs in results.runs.values() for several in runs.values() for run in several]
-    disturbed = sum(disturbance > _MAX_DISTURBANCE for disturbance in disturbances)
     return (
         f"### {name}\n\n"
         f"{machine}. Service at {options.revision}. "
         f"{settings}. {options.pets:,} pets; {options.rounds} interleaved rounds of {options.seconds} s "
         f"after 1 s of warm-up; wrk on the same machine with {options.connections} connections. Medians of the rounds; "
-        "in brackets the spread, (highest - lowest) / median. Ratios are those of runs in the same round. Other "
-        f"programs used more than {_MAX_DISTURBANCE} cores during {disturbed} of {len(disturbances)} runs, "
-        f"{max(disturbances):.2f} at most."
+        "in brackets the spread, (highest - lowest) / median. Ratios are those of runs in the same round."
     )
 
 
@@ -121,7 +102,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--connections", type=int, default=16)
     parser.add_argument("--pets", type=int, default=10_000)
-    parser.add_argument("--retries", type=int, default=1, help="how often a run that others disturb is repeated")
     return parser.parse_args()
 
 
@@ -134,7 +114,7 @@ def compare(name: str, servers: Sequence[Server], options: argparse.Namespace) -
             for server in servers if number % 2 == 0 else reversed(servers):
                 print(f"{name}, round {number + 1}: {server.name}", file=sys.stderr, flush=True)
                 comparison.run(server)
-        print(caption(name, comparison.settings, comparison.results, options))
+        print(caption(name, comparison.settings, options))
         has_server = name == "PostgreSQL"
         report = tables.report(comparison.results, has_server=has_server, service=SERVICE, earlier=options.before)
         print(f"\n{report}\n", flush=True)

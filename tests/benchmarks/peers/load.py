@@ -1,14 +1,11 @@
 """Generate load with wrk, and measure its cost."""
 
-import resource
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
 import httpx
-import psutil
 
 from tests.benchmarks.processes import cpu_seconds
 from tests.benchmarks.wrk import Wrk
@@ -29,13 +26,12 @@ SCRIPT = Path(__file__).with_suffix(".lua").read_text()
 
 
 class Measurement(NamedTuple):
-    """One run: rate per second, p99 in milliseconds, CPU in milliseconds per request, and cores used by others."""
+    """One run: rate per second, p99 in milliseconds, and CPU in milliseconds per request."""
 
     rate: float
     p99: float
     cpu: float
     database_cpu: float
-    disturbance: float
 
     @property
     def total_cpu(self) -> float:
@@ -59,19 +55,16 @@ def measure(
     file = folder / "ids"
     file.write_text("".join(f"{pet_id}\n" for pet_id in ids[:: len(ids) // _MAX_IDS + 1]))
     url, headers, arguments = target.base_url + PATHS[scenario], [f"X-API-Key: {target.key}"], (scenario, file, uuid4())
-    began, before = time.monotonic(), _times(target)
+    before, database_before = cpu_seconds(target.pid), cpu_seconds(target.database_pid)
     wrk = Wrk(url, headers, SCRIPT, *map(str, arguments), folder=folder, connections=connections, seconds=seconds)
     seen = wrk.responses()
-    elapsed, after = time.monotonic() - began, _times(target)
-    cpu, database_cpu, wrk_cpu, machine = (now - then for now, then in zip(after, before, strict=True))
     assert seen.number, "no requests"
     assert not seen.failed, f"{seen.failed} of {seen.number} requests failed"  # a fast error is no result
     return Measurement(
         rate=seen.rate,
         p99=seen.p99,
-        cpu=cpu / seen.number * 1000,
-        database_cpu=database_cpu / seen.number * 1000,
-        disturbance=max(0, machine - cpu - database_cpu - wrk_cpu) / elapsed,
+        cpu=(cpu_seconds(target.pid) - before) / seen.number * 1000,
+        database_cpu=(cpu_seconds(target.database_pid) - database_before) / seen.number * 1000,
     )
 
 
@@ -80,10 +73,3 @@ def create_replayed_pet(target: Target) -> None:
     headers = {"X-API-Key": target.key, "Idempotency-Key": "always-the-same"}
     body = {"name": "Rex", "tag": "dog"}
     httpx.post(target.base_url + PATHS["post-replay"], json=body, headers=headers, trust_env=False).raise_for_status()
-
-
-def _times(target: Target) -> tuple[float, float, float, float]:
-    """Return the CPU time of the server, of its database server, of wrk, and of the whole machine."""
-    wrk, machine = resource.getrusage(resource.RUSAGE_CHILDREN), psutil.cpu_times()
-    busy = sum(machine) - machine.idle - machine.iowait - machine.guest - machine.guest_nice
-    return cpu_seconds(target.pid), cpu_seconds(target.database_pid), wrk.ru_utime + wrk.ru_stime, busy
