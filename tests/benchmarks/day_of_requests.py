@@ -14,7 +14,6 @@ from tests.benchmarks.processes import conditions
 from tests.benchmarks.tables import print_header, print_row
 from tests.benchmarks.wrk import Wrk
 from tests.service import running_service
-from tests.waiting import wait_until
 
 PETS = 10_000
 DAY = 10_000_000
@@ -36,18 +35,6 @@ staff = User.objects.get(username="staff")
 for pet in Pet.objects.filter(status="available")[:{number}]:
     with transaction.atomic():
         {statement}
-"""
-_MAX_SECONDS = 3600  # for the requests of one kind
-# wrk stops after so many responses, and makes a file. It would wait for the end of its time nevertheless.
-_STOP = """
-local responses = 0
-function response()
-  responses = responses + 1
-  if responses == %d then
-    wrk.thread:stop()
-    io.open("%s", "w"):close()
-  end
-end
 """
 _SIZES_ON_SQLITE = """
 SELECT tbl_name, sum(pgsize) FROM dbstat JOIN sqlite_master USING (name) WHERE aggregate = TRUE GROUP BY tbl_name
@@ -79,23 +66,20 @@ def tables(database: Database) -> dict[str, Table]:
     return found
 
 
-def send(filled: Seeded, scenario: str, number: int) -> tuple[int, int]:
-    """Send requests of one kind to a service, and return their number and the bytes that it logged."""
+def send(filled: Seeded, scenario: str, seconds: int) -> tuple[int, int]:
+    """Send requests of one kind to a service for some seconds, and return their number and the bytes that it logged."""
     database = filled.database
     with connected(database) as connection:
         found = connection.execute("SELECT CAST(id AS text) FROM pets_pet LIMIT 1000").fetchall()
-    ids, done = database.folder / "ids", database.folder / "done"
+    ids = database.folder / "ids"
     ids.write_text("".join(f"{pet_id}\n" for (pet_id,) in found))
     arguments = (scenario, str(ids), str(uuid4()))
     # As in production, where each request has a line.
     with running_service(database.folder, DATABASE_URL=database.url, PETSERVICE_LOG_FORMAT="json") as service:
         logged = service.log.stat().st_size
         url, headers = service.url + load.PATHS[scenario], [f"X-API-Key: {filled.key}"]
-        script = load.SCRIPT + _STOP % (number, done)
-        wrk = Wrk(url, headers, script, *arguments, folder=database.folder, connections=16, seconds=_MAX_SECONDS)
-        wait_until(done.exists, seconds=_MAX_SECONDS)
-        seen = wrk.responses(now=True)
-    done.unlink()
+        wrk = Wrk(url, headers, load.SCRIPT, *arguments, folder=database.folder, connections=16, seconds=seconds)
+        seen = wrk.responses()
     assert not seen.failed, f"{seen.failed} of {seen.number} requests failed"
     return seen.number, service.log.stat().st_size - logged
 
@@ -115,14 +99,14 @@ def print_growth(kind: str, number: int, day: int, before: dict[str, Table], aft
             print_row(kind, name, *cells, f"{rows * day / number:,.0f}", f"{size * day / number / 1e6:,.1f}")
 
 
-def measure(name: str, requests: int, of_staff: int) -> None:
+def measure(name: str, seconds: int, of_staff: int) -> None:
     """Print the table for a kind of database."""
     print_header(f"{name}: with each", "grows", "rows", "bytes", "rows a day", "MB a day")
     with seeded_database(name, PETS) as filled:
         database = filled.database
         before = tables(database)
         for scenario, share in SHARES.items():
-            number, logged = send(filled, scenario, int(requests * share))
+            number, logged = send(filled, scenario, seconds)
             after = tables(database)
             print_growth(scenario, number, int(DAY * share), before, after)
             print_row(scenario, "log", 1, f"{logged / number:,.0f}", "", f"{logged / number * DAY * share / 1e6:,.1f}")
@@ -137,12 +121,12 @@ def measure(name: str, requests: int, of_staff: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--databases", nargs="+", choices=DATABASES, default=DATABASES)
-    parser.add_argument("--requests", type=int, default=200_000)
+    parser.add_argument("--seconds", type=int, default=10, help="of each kind of request")
     parser.add_argument("--of-staff", type=int, default=1000, help="logins, changes and deletions in a day")
     options = parser.parse_args()
     print(conditions("Django", "gunicorn"))
     for name in options.databases:
-        measure(name, options.requests, options.of_staff)
+        measure(name, options.seconds, options.of_staff)
 
 
 if __name__ == "__main__":
