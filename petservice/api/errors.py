@@ -1,15 +1,15 @@
 """The error envelope, `{"error": {"code", "message"}}`, and the functions that create it."""
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import wraps
 from typing import Any
 
 import orjson
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, TooManyFieldsSent
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_safe
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -108,12 +108,9 @@ def _sentences(detail: Any) -> Iterator[str]:
         yield str(detail)
 
 
-def safe_methods_only(view: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Decorate a view so that methods other than GET and HEAD get the error for an unknown path."""
+def safe_methods_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:
+    """Decorate a view so that methods other than GET and HEAD get the error for an unknown path, from the middleware.
 
-    @csrf_exempt  # so that a wrong method gets this error and not that of a missing CSRF token
-    @wraps(view)
-    def safe_view(request: HttpRequest) -> HttpResponseBase:
-        return view(request) if request.method in ("GET", "HEAD") else standard_error_response(404)
-
-    return safe_view
+    They need no CSRF token, so that they do not get the error of a missing one.
+    """
+    return csrf_exempt(require_safe(view))
