@@ -1,10 +1,11 @@
 """`python -m tests.repository.released REVISION` makes the databases of a release, which later versions must upgrade.
 
-It runs the code of the revision in its own folder, with the packages of this environment, and writes `sqlite.sql`,
+It runs the code of the revision in its own folder, with the packages of this environment, and writes `sqlite.gz`,
 `postgresql.sql` and `keys.txt` next to this file. The databases have pets, a key, accounts, history, a session and an
 idempotency record. Run it after a release, with the release's tag.
 """
 
+import gzip
 import os
 import shutil
 import sqlite3
@@ -42,23 +43,6 @@ def fill(code: Path, folder: Path, url: str) -> str:
     return key
 
 
-def sqlite_dump(file: Path) -> str:
-    """Return statements that make a database, in which the full-text index is a row of the schema.
-
-    The index cannot be read itself, but its tables are among the others. The file loses it.
-    """
-    virtual = "FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%'"
-    with closing(sqlite3.connect(file)) as database, database:
-        database.execute("PRAGMA writable_schema = ON")
-        rows = database.execute(f"SELECT type, name, tbl_name, rootpage, quote(sql) {virtual}").fetchall()
-        database.execute(f"DELETE {virtual}")
-    with closing(sqlite3.connect(file)) as database:
-        lines = [*database.iterdump(), "PRAGMA writable_schema = ON;"]
-    for *words, page, sql in rows:
-        lines.append(f"INSERT INTO sqlite_schema VALUES ({', '.join(map(repr, words))}, {page}, {sql});")
-    return "\n".join([*lines, "PRAGMA writable_schema = RESET;"]) + "\n"
-
-
 def main(revision: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -66,9 +50,11 @@ def main(revision: str) -> None:
         archive, code = folder / "code.tar", folder / "code"
         subprocess.run(["git", "archive", "-o", archive, revision], cwd=ROOT, check=True)
         shutil.unpack_archive(archive, code, filter="data")
-        file = folder / "released.sqlite3"
+        file, one_file = folder / "released.sqlite3", folder / "without-log.sqlite3"
         sqlite_key = fill(code, folder, f"sqlite:///{file}")
-        (HERE / "sqlite.sql").write_text(sqlite_dump(file))
+        with closing(sqlite3.connect(file)) as database:
+            database.execute("VACUUM INTO ?", [str(one_file)])
+        (HERE / "sqlite.gz").write_bytes(gzip.compress(one_file.read_bytes(), mtime=0))
         with get_server(folder / "server") as server:
             postgresql_key = fill(code, folder, server.get_uri())
             dump = [PG_DUMP, "--inserts", "--no-owner", "--no-privileges", server.get_uri()]
