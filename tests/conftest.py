@@ -21,7 +21,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from petservice import __main__ as command_line
 from petservice.api.readiness import readiness
-from petservice.apikeys import usage
+from petservice.apikeys import request_counter, usage
 from petservice.apikeys.models import APIKey
 from petservice.apikeys.usage import UsageRecorder
 from petservice.wsgi import Handler
@@ -30,7 +30,7 @@ from tests.backoffice.staff import PASSWORD
 from tests.databases import fresh_database_url, migrated_database_url, templates, url_of_the_test_database
 from tests.described import assert_described
 from tests.monitoring.observed import Observed, observed_service
-from tests.redis_server import RedisServer, redis_used_by, running_redis
+from tests.redis_server import RedisServer
 from tests.service import GUNICORN, Service, running_service, stopped_service
 from tests.waiting import wait_until
 
@@ -167,15 +167,19 @@ def ada(db: None) -> User:
 
 @pytest.fixture
 def redis_server() -> Iterator[RedisServer]:
-    with running_redis() as server:
-        yield server
+    server = RedisServer()
+    server.start()
+    yield server
+    server.client.close()
+    server.kill()
 
 
 @pytest.fixture
 def redis_in_use(redis_server: RedisServer, settings: Any, db: None) -> Iterator[RedisServer]:
     """A running Redis server that the service in this process uses."""
-    with redis_used_by(settings, redis_server.url):
-        yield redis_server
+    settings.REDIS_URL = redis_server.url
+    yield redis_server
+    request_counter.counter(redis_server.url).redis.close()
 
 
 @pytest.fixture
