@@ -90,6 +90,25 @@ class Fork:
         self.send_signal(signal.SIGKILL)
 
 
+# A program for `inside` that makes everything read-only but a folder. Its arguments are the folder, and a further file
+# system that becomes read-only, or nothing.
+READ_ONLY = (
+    "unshare",
+    "--mount",
+    "bash",
+    "-euc",
+    """
+mount --bind "$1" "$1"
+for folder in / /tmp /var/tmp $2; do
+    if mountpoint -q $folder; then mount -o remount,bind,ro $folder; fi
+done
+shift 2
+exec "$@"
+""",
+    "bash",
+)
+
+
 Process = Fork | subprocess.Popen[str]
 # Tests set this. Without it, as in benchmarks, each program is a process of its own.
 fork_server: ForkServer | None = None

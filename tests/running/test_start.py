@@ -18,7 +18,7 @@ from django.core.management.base import CommandError
 
 from petservice.server.run import WebServer
 from tests.monitoring.observed import folders_of
-from tests.processes import inside
+from tests.processes import READ_ONLY, inside
 from tests.service import (
     ROOT,
     SERVE,
@@ -35,23 +35,6 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.once
 
 PASSWORD = "Tr0ub4dor"
-
-# Makes everything read-only except the folder of the first argument, and runs the rest.
-READ_ONLY = (
-    "unshare",
-    "--mount",
-    "bash",
-    "-euc",
-    """
-mount --bind "$1" "$1"
-for folder in / /tmp /var/tmp $2; do
-    if mountpoint -q $folder; then mount -o remount,bind,ro $folder; fi
-done
-shift 2
-exec "$@"
-""",
-    "bash",
-)
 
 
 def has_first_account(folder: Path) -> bool:

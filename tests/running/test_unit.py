@@ -17,6 +17,7 @@ import pytest
 from petservice.db.url import database_settings
 from tests.databases import migrated_database_url
 from tests.documents import block
+from tests.processes import READ_ONLY
 from tests.service import ROOT, TLS, Service, free_port
 from tests.waiting import wait_until
 
@@ -24,26 +25,7 @@ pytestmark = pytest.mark.once
 
 UNIT = block("deployment.md", "systemd-unit")
 PYTHON = "/opt/petservice/.venv/bin/python"
-# Where the confined service has its folder.
-FOLDER = "/mnt"
-# Runs a command as the unit does, as far as that needs no systemd. The file system is read-only except the folder of
-# the service and a /tmp that has at most the program, and there are no capabilities.
-CONFINED = f"""
-mount --bind "$1" {FOLDER}
-mount -t tmpfs none /srv
-for kept in {sys.prefix} {ROOT}; do
-    if [[ $kept == /tmp/* ]]; then mkdir -p /srv$kept && mount --bind $kept /srv$kept; fi
-done
-mount -t tmpfs none /tmp
-for kept in {sys.prefix} {ROOT}; do
-    if [[ $kept == /tmp/* ]]; then mkdir -p $kept && mount --bind /srv$kept $kept; fi
-done
-for folder in / /var/tmp; do
-    if mountpoint -q $folder; then mount -o remount,bind,ro $folder; fi
-done
-shift
-exec setpriv --no-new-privs --bounding-set=-all --inh-caps=-all "$@"
-"""
+WITHOUT_CAPABILITIES = ("setpriv", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all")
 # prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN), which Linux has since 6.3.
 WITHOUT_EXECUTABLE_MEMORY = (
     "import ctypes, os, sys; ctypes.CDLL(None).prctl(65, 1, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"
@@ -122,7 +104,8 @@ def test_service_of_the_unit_notifies_systemd_and_reloads_and_stops(tmp_path: Pa
     service = sections()["Service"]
     port = free_port()
     command = service["ExecStart"].replace(PYTHON, sys.executable).replace("0.0.0.0:8000", f"127.0.0.1:{port}")
-    confinement = ["unshare", "--mount", "bash", "-euc", CONFINED, "bash", str(tmp_path)]
+    # As the unit does it, as far as that needs no systemd.
+    confinement = [*READ_ONLY, str(tmp_path), "", *WITHOUT_CAPABILITIES]
     variables = ENVIRONMENT.copy()
     with migrated_database_url(tmp_path) as url, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         variables |= {
@@ -135,17 +118,17 @@ def test_service_of_the_unit_notifies_systemd_and_reloads_and_stops(tmp_path: Pa
         assert variables.keys() == ENVIRONMENT.keys()
         manager.bind(str(tmp_path / "notify"))
         manager.settimeout(60)
-        variables |= {"PATH": os.environ["PATH"], "NOTIFY_SOCKET": str(tmp_path / "notify")}
-        environment = {name: value.replace(str(tmp_path), FOLDER) for name, value in variables.items()}
+        # The unit has a /tmp of its own.
+        variables |= {"PATH": os.environ["PATH"], "NOTIFY_SOCKET": str(tmp_path / "notify"), "TMPDIR": str(tmp_path)}
         with (tmp_path / "log").open("w") as log:
             process = subprocess.Popen(
                 [*confinement, sys.executable, "-c", WITHOUT_EXECUTABLE_MEMORY, *shlex.split(command)],
                 cwd=ROOT,
-                env=environment,
+                env=variables,
                 stdout=log,
                 stderr=log,
             )
-        running = Service("", process, tmp_path / "log", environment)
+        running = Service("", process, tmp_path / "log", variables)
         try:
             assert re.search(rb"^READY=1$", manager.recv(1024), re.M)
             with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, verify=TLS, timeout=30) as client:
