@@ -1,4 +1,4 @@
-"""A crawl of every page of every registered model, with each kind of account."""
+"""A crawl of every page of every registered model, with each kind of account, and the frame that all pages share."""
 
 import re
 import uuid
@@ -12,12 +12,14 @@ from django.contrib.auth.models import Group, Permission
 from django.db import models
 from django.test import Client
 from django.urls import reverse
+from django.utils.text import capfirst
 
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.accounts import groups
 from petservice.apikeys.models import APIKey
-from tests.backoffice.staff import granted, staff
+from petservice.guides.rendering import ADMIN_GUIDE, guide
+from tests.backoffice.staff import PASSWORD, granted, staff
 from tests.pets.changes import delete
 
 pytestmark = pytest.mark.django_db
@@ -28,10 +30,16 @@ WITHOUT_ADD_FORM = {"pets_trashedpet", "pets_recentchange", "journal_event", "au
 # Nobody deletes these records either: accounts are deactivated, keys are revoked, and the first group is a role.
 WITHOUT_DELETION = WITHOUT_ADD_FORM | {"accounts_account", "apikeys_apikey", "auth_group"}
 KEY_PAGES = {"apikeys_apikey"}
-ALL_PAGES = {f"{model._meta.app_label}_{model._meta.model_name}" for model in admin.site._registry}
+# The pages of each registered model, with the name that the model has in the menu.
+ALL_PAGES = {
+    f"{model._meta.app_label}_{model._meta.model_name}": capfirst(model._meta.verbose_name_plural)
+    for model in admin.site._registry
+}
+# The pages that everyone has.
+OWN = ("index", "help", "second_factor", "password_change", "password_change_done")
 
 WHO = {
-    "superuser": (lambda: staff(is_superuser=True), ALL_PAGES),
+    "superuser": (lambda: staff(is_superuser=True), {*ALL_PAGES}),
     "pets and inventory": (lambda: staff(groups.PETS_AND_INVENTORY), PET_PAGES),
     "and keys": (lambda: staff(groups.PETS_INVENTORY_AND_KEYS), PET_PAGES | KEY_PAGES),
     # Only administrators use the pages of accounts, groups and the audit, whatever permission someone has.
@@ -57,9 +65,10 @@ def create_records() -> None:
 def urls() -> Iterator[tuple[str, str]]:
     """Yield the model and the URL of each page: list, search, add form, the pages of one record, and other views.
 
-    A page that nobody may open has no model.
+    A page that nobody may open has no model, and a page that everyone has is its own.
     """
     create_records()
+    yield from ((page, reverse(f"admin:{page}")) for page in OWN)
     for model in admin.site._registry:
         page = f"{model._meta.app_label}_{model._meta.model_name}"
         yield page, reverse(f"admin:{page}_changelist")
@@ -86,11 +95,39 @@ def test_staff_open_only_the_pages_that_they_have_permission_for(who: str) -> No
 
     for page, url in urls():
         response = client.get(url)
-        assert response.status_code == (200 if page in allowed else 403), url
-        assert "no-store" in response["Cache-Control"], f"others may get {url} from a cache"
+        assert response.status_code == (200 if page in {*allowed, *OWN} else 403), url
+        if "password_change" not in page:  # Django lets these be cached
+            assert "no-store" in response["Cache-Control"], f"others may get {url} from a cache"
         assert not re.search(r'href="/admin/(?:pets|apikeys|accounts|auth|journal)/"', response.content.decode()), (
             f"{url} links to the page of an app"
         )
+
+
+HEADER = ["Help", "Second factor", "Change password", "View site", "Log out"]
+
+
+@pytest.mark.once
+def test_every_page_has_the_header_the_menu_for_wide_and_narrow_screens_and_a_link_to_its_section_of_the_guide() -> (
+    None
+):
+    client = staff(is_superuser=True, password=PASSWORD)
+    sections = re.findall(' id="([^"]+)"', guide(ADMIN_GUIDE).html)
+    names = ALL_PAGES | {"index": "Dashboard"}
+
+    for page, url in urls():
+        text = client.get(url).content.decode()
+        if not page or "<html" not in text:
+            continue
+        (header,) = re.findall(r'<div id="user-tools">(.*?)</div>', text, re.DOTALL)
+        assert re.findall(r"<(?:a|button) [^>]*>([^<]+)</", header) == HEADER, url
+        (section,) = re.findall(r'<a href="/admin/help/#?([^"]*)">Help</a>', header)
+        assert section in (sections if page in ALL_PAGES else [""]), url
+        menus = re.findall(r'<ul class="menu">(.*?)</ul>', text, re.DOTALL)
+        current = [re.findall('<a [^>]*aria-current="page">([^<]*)</a>', menu) for menu in menus]
+        assert current == [[names[page]] if page in names else []] * 2, url
+        if url.endswith(f"/{page.replace('_', '/')}/") and page in ALL_PAGES:
+            assert f"<h1>{names[page]}</h1>" in text, url
+            assert f"<title>{names[page]} | Pet service</title>" in text, url
 
 
 def urls_of(model: type[models.Model], *pk: Any) -> list[str]:
@@ -127,7 +164,7 @@ def test_staff_without_rights_send_no_form_and_cannot_find_out_which_records_exi
 def test_every_page_redirects_anonymous_visitors_and_customers_to_the_login() -> None:
     customer = Client()
     customer.force_login(get_user_model().objects.create_user("customer"))
-    pages = [(Client(), url) for _page, url in [("", reverse("admin:index")), *urls()]]
+    pages = [(Client(), url) for _, url in urls()]
 
     for client, url in [*pages, (customer, reverse("admin:pets_pet_changelist"))]:
         response = client.get(url)

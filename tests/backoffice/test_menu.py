@@ -1,4 +1,4 @@
-"""The menu, the skip links and the breadcrumbs of the pages of the admin."""
+"""The menu and the breadcrumbs of the pages of the admin; the crawl looks at those of every page."""
 
 import re
 from html import unescape
@@ -9,40 +9,10 @@ from django.test import Client
 from django.urls import reverse
 
 from pets.models import Pet
-from petservice.accounts import groups
 from petservice.accounts.models import Account
 from petservice.apikeys.models import APIKey
-from tests.backoffice.staff import staff
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
-
-
-def menus(page: str) -> list[list[tuple[str, bool]]]:
-    """Return the links of each menu with whether a link is marked as that of the current page."""
-    return [
-        [(name, "aria-current" in attributes) for attributes, name in re.findall(r"<a ([^>]*)>([^<]*)</a>", menu)]
-        for menu in re.findall(r'<ul class="menu">(.*?)</ul>', page, re.DOTALL)
-    ]
-
-
-def test_every_page_has_the_menu_twice_for_wide_and_narrow_screens() -> None:
-    pet = Pet.objects.create(name="Rex")
-    client = staff(groups.PETS_INVENTORY_AND_KEYS)
-    pages = {
-        "Dashboard": ["admin:index"],
-        "": ["admin:help"],
-        "Pets": ["admin:pets_pet_changelist", "admin:pets_pet_add", "admin:pets_pet_change", "admin:pets_pet_history"],
-        "API keys": ["admin:apikeys_apikey_changelist"],
-    }
-
-    for current, names in pages.items():
-        for name in names:
-            url = reverse(name, args=[pet.pk] if name.endswith(("change", "history")) else [])
-            found = menus(client.get(url).content.decode())
-            assert len(found) == 2, url
-            for menu in found:
-                assert [link for link in pages if link] == [link for link, _ in menu if link in pages], url
-                assert "".join(link for link, is_current in menu if is_current) == current, url
 
 
 def test_the_pages_of_django_are_at_the_end_of_the_menu_under_advanced(admin_client: Client) -> None:
@@ -61,7 +31,7 @@ def test_the_pages_of_apps_lead_to_the_dashboard(admin_client: Client) -> None:
 
 
 def test_pages_without_a_login_have_no_menu(client: Client) -> None:
-    assert menus(client.get(reverse("admin:login")).content.decode()) == []
+    assert '<ul class="menu">' not in client.get(reverse("admin:login")).content.decode()
 
 
 DASHBOARD = ("Dashboard", "/admin/")

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import closing
 
 import pytest
-from django.contrib import admin
 from django.contrib.auth.models import Group, User
 from django.db import connection
 from django.test import Client
@@ -16,31 +15,10 @@ from pets.models import Pet
 from pets.services import create_pet
 from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.apikeys.models import APIKey
-from petservice.guides.rendering import ADMIN_GUIDE, guide
 from petservice.journal.models import Event
 from tests.backoffice.pages import messages, read, send, submit
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
-
-
-def links_of_the_header(page: str) -> list[str]:
-    (tools,) = re.findall(r'<div id="user-tools">(.*?)</div>', page, re.DOTALL)
-    return re.findall(r"<(?:a|button) [^>]*>([^<]+)</", tools)
-
-
-def test_every_page_has_the_same_links_in_its_header(admin_client: Client) -> None:
-    links = ["Help", "Second factor", "Change password", "View site", "Log out"]
-
-    for name in ("index", "password_change", "password_change_done", "pets_pet_add"):
-        assert links_of_the_header(admin_client.get(reverse(f"admin:{name}")).content.decode()) == links, name
-
-
-def test_a_list_has_the_name_of_its_link_in_the_menu(admin_client: Client) -> None:
-    for model, name in {"auth_user": "Users", "auth_group": "Groups", "pets_pet": "Pets"}.items():
-        page = admin_client.get(reverse(f"admin:{model}_changelist")).content.decode()
-
-        assert f"<h1>{name}</h1>" in page
-        assert f"<title>{name} | Pet service</title>" in page
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has many writers at a time")
@@ -127,16 +105,6 @@ def test_an_empty_list_says_what_it_is_for_and_has_one_button(admin_client: Clie
         assert sentence in empty
         assert re.findall(r"<a [^>]*>([^<]*)</a>", empty) == [button]
         assert "action-toggle" not in page
-
-
-def test_each_page_leads_to_its_section_of_the_guide(admin_client: Client) -> None:
-    anchors = re.findall(' id="([^"]+)"', guide(ADMIN_GUIDE).html)
-    pages = [f"{model._meta.app_label}_{model._meta.model_name}_changelist" for model in admin.site._registry]
-
-    for name in ("index", *(f"pets_pet_{page}" for page in ("import", "export", "print")), *pages):
-        page = admin_client.get(reverse(f"admin:{name}")).content.decode()
-        (section,) = re.findall(r'<a href="/admin/help/#?([^"]*)">Help</a>', page)
-        assert section in ([""] if name == "index" else anchors), name
 
 
 RECORDS: dict[str, Callable[[], object]] = {
