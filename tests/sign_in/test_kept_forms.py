@@ -15,7 +15,7 @@ from pets.models import Pet
 from petservice.sign_in import kept_forms
 from tests.backoffice.login import ADD, LOGIN, PASSWORD
 from tests.backoffice.pages import fields_of, messages
-from tests.sign_in.authenticator import SECOND_FACTOR, log_in_again, send_again, set_up, with_factor
+from tests.sign_in.authenticator import SECOND_FACTOR, log_in_again, send_again, set_up
 
 pytestmark = pytest.mark.once
 
@@ -67,20 +67,6 @@ def test_the_login_page_says_why_and_the_form_is_sent_again_with_one_click(brows
 
     assert sent.status_code == 302
     assert list(Pet.objects.values_list("name", "tag")) == [(NAME, "dog")]
-
-
-def test_the_code_of_a_second_factor_is_needed(browser: Client, boss: User) -> None:
-    fields = filled_in(browser)
-    app = with_factor(boss)
-    end_session(browser)
-
-    page = log_in(browser, browser.post(ADD, fields))
-    assert not is_offered(page)
-    login = {"username": "boss", "password": PASSWORD, "code": app.code()}
-    offer = browser.post(LOGIN, fields_of(page, "login-form") | login)
-
-    assert send_again(browser, offer).status_code == 302
-    assert Pet.objects.get().name == NAME
 
 
 def test_a_form_from_before_a_logout_and_a_login_in_another_window_is_kept_and_accepted(browser: Client) -> None:
