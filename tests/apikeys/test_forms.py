@@ -7,11 +7,9 @@ from uuid import uuid4
 
 import pytest
 from django.conf import LazySettings
-from django.db import IntegrityError
 from django.test import Client
 from django.utils import timezone
 
-from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
 from petservice.journal.models import Event
 from tests.apikeys.forms import ADD, FORM, page_of, shown_key, status_with
@@ -81,17 +79,6 @@ def test_an_unclear_or_impossible_choice_creates_no_key(admin_client: Client, se
         assert error in str(form.errors), fields
         assert not APIKey.objects.exists()
     assert not Event.objects.filter(kind__startswith="key_").exists()
-
-
-def test_a_key_that_exists_already_is_not_created(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A form that was sent twice gives the same error of the database."""
-    plain = APIKey.objects.create_key(name="Zoo")[1]
-    monkeypatch.setattr(keys, "generate", lambda environment: plain)
-
-    with pytest.raises(IntegrityError):
-        admin_client.post(ADD, FORM)
-
-    assert [*APIKey.objects.values_list("name", flat=True)] == ["Zoo"]
 
 
 # The expiry.

@@ -142,24 +142,6 @@ def test_the_count_of_a_day_equals_its_list_of_pets(admin_client: Client) -> Non
         assert [(bar["day"], bar["count"]) for bar in tomorrow[-2:]] == [(NOW.date(), 1), (NOW.date() + DAY, 0)]
 
 
-def test_the_chart_has_a_text_for_each_bar_and_a_row_for_each_day() -> None:
-    now = timezone.now()
-    for _ in range(2):
-        Pet.objects.create(name="Rex", created_at=now - DAY)
-    sell(now - DAY, created_at=now - 90 * DAY)
-
-    shown = page(granted("view_pet"))
-
-    assert f"<title>2 pets created on {now - DAY:%Y-%m-%d}</title>" in shown
-    assert f"<title>1 pet sold on {now - DAY:%Y-%m-%d}</title>" in shown
-    assert shown.count("<title>0 pets ") == 2 * (sales.DAYS - 1)
-    assert len(re.findall(r'<tr><th scope="row">\d', shown)) == sales.DAYS
-    text = re.sub(r"\s+", " ", re.sub("<[^>]+>", "", shown))
-    assert (
-        f"last {sales.DAYS} days (UTC): 2 created (full bars) and 1 sold (striped bars). Yesterday: 2 created" in text
-    )
-
-
 def test_the_table_of_tags_shows_what_is_available_and_was_sold_and_how_long_it_took(admin_client: Client) -> None:
     for stock in (1, 2, 9):
         sell(NOW - DAY, NOW - (1 + stock) * DAY, tag="dog")
