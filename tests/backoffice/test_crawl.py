@@ -12,12 +12,14 @@ from django.contrib.auth.models import Group, Permission
 from django.db import models
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.text import capfirst
 
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.accounts import groups
 from petservice.apikeys.models import APIKey
+from petservice.configuration.time_zone import zone
 from petservice.guides.rendering import ADMIN_GUIDE, guide
 from tests.backoffice.staff import PASSWORD, granted, staff
 from tests.pets.changes import delete
@@ -56,7 +58,8 @@ MISSING = {int: 10**6, str: "018f0000-0000-7000-8000-000000000000", uuid.UUID: u
 def create_records() -> None:
     """Create a record of each model with pages in the admin."""
     create_pet(name="Rex <b>", tag="狗")
-    APIKey.objects.create_key(name="Acme")
+    now = timezone.now()
+    APIKey.objects.create_key(name="Acme", expires_at=now, last_used_at=now)
     Group.objects.get_or_create(name="Any")
     owner, _ = get_user_model().objects.get_or_create(username="any")
     delete(owner, Pet.objects.create(name="Rex"))
@@ -107,9 +110,11 @@ HEADER = ["Help", "Second factor", "Change password", "View site", "Log out"]
 
 
 @pytest.mark.once
-def test_every_page_has_the_header_the_menu_for_wide_and_narrow_screens_and_a_link_to_its_section_of_the_guide() -> (
-    None
-):
+def test_every_page_has_the_header_the_menus_its_section_of_the_guide_and_times_in_the_zone_of_the_store(
+    settings: Any,
+) -> None:
+    settings.STORE_TIME_ZONE = zone("Asia/Kolkata")
+    with_times = set()
     client = staff(is_superuser=True, password=PASSWORD)
     sections = re.findall(' id="([^"]+)"', guide(ADMIN_GUIDE).html)
     names = ALL_PAGES | {"index": "Dashboard"}
@@ -128,6 +133,12 @@ def test_every_page_has_the_header_the_menu_for_wide_and_narrow_screens_and_a_li
         if url.endswith(f"/{page.replace('_', '/')}/") and page in ALL_PAGES:
             assert f"<h1>{names[page]}</h1>" in text, url
             assert f"<title>{names[page]} | Pet service</title>" in text, url
+        zones = {*re.findall(r"\d\d:\d\d(?::\d\d)? ([A-Z]+)", text)}
+        if zones and page != "help":
+            assert zones == {"IST"}, url
+            with_times.add(page)
+    assert with_times >= {"index", "pets_pet", "pets_recentchange", "pets_trashedpet", "journal_event"}
+    assert with_times >= {"apikeys_apikey", "accounts_account"}
 
 
 def urls_of(model: type[models.Model], *pk: Any) -> list[str]:

@@ -1,6 +1,7 @@
 """Values in URLs and forms that no page of the admin sends."""
 
 import re
+from itertools import product
 
 import pytest
 from django.contrib.auth.models import Group, User
@@ -74,12 +75,6 @@ def test_a_selected_row_with_an_invalid_key_is_a_bad_request_that_changes_nothin
             assert response.status_code == 400, (page, key[:30])
 
 
-def test_an_account_with_an_id_of_thousands_of_digits_does_not_exist(client: Client) -> None:
-    response = client.post(reverse("admin:accounts_account_change", args=[DIGITS]))
-
-    assert response.status_code in (302, 400)
-
-
 def test_an_action_on_no_pets_is_no_error(client: Client) -> None:
     url = reverse("admin:pets_pet_changelist")
     other = str(create_pet(name="Rex").pk)
@@ -89,10 +84,10 @@ def test_an_action_on_no_pets_is_no_error(client: Client) -> None:
             assert response.status_code == 200, action
 
 
-def test_an_id_with_a_line_break_is_no_error_of_the_server(client: Client) -> None:
+def test_an_id_with_a_line_break_or_of_thousands_of_digits_is_no_error_of_the_server(client: Client) -> None:
     pk = User.objects.get().pk
     APIKey.objects.create_key(name="First", pk=pk)
     Group.objects.update_or_create(pk=pk, defaults={"name": "First"})
     for route in (route.decode() for route in ADMIN_ROUTES if b"<" in route):
-        for id_, send in (("a%0Ab", client.get), (f"{pk}%0A", client.get), (f"{pk}%0A", client.post)):
+        for id_, send in product(("a%0Ab", f"{pk}%0A", DIGITS), (client.get, client.post)):
             assert send(re.sub("<[^>]*>", id_, route)).status_code < 500, route

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -42,10 +41,6 @@ SETTLE = """async () => {
         running().forEach(animation => animation.finish());
     } while (running().length);
 }"""
-
-
-# When a session of staff began, and its cookies, by the URL of the service.
-_sessions: dict[str, tuple[float, list[tuple[str, str]]]] = {}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -157,20 +152,12 @@ def staff_page(page: Page, site: Service) -> Page:
     return page
 
 
-def log_in_as_staff(context: BrowserContext, site: Service, *, will_log_out: bool = False) -> None:
-    """Log in to the admin without its pages, which would take most of the time of a short test.
-
-    Tests share a session, because the service hashes passwords slowly on purpose. After ten minutes another one begins,
-    so that no page asks for the password again.
-    """
-    began, cookies = _sessions.get(site.url, (0.0, []))
-    if will_log_out or monotonic() - began > 600 or not cookies:
-        with site.client() as client:
-            log_in(client, "staff", "a long one")
-            cookies = [(cookie.name, cookie.value or "") for cookie in client.cookies.jar]
-        if not will_log_out:
-            _sessions[site.url] = monotonic(), cookies
-    context.add_cookies([{"name": name, "value": value, "url": site.url} for name, value in cookies])
+def log_in_as_staff(context: BrowserContext, site: Service) -> None:
+    """Log in to the admin without its pages, which would take most of the time of a short test."""
+    with site.client() as client:
+        log_in(client, "staff", "a long one")
+        cookies = client.cookies.jar
+    context.add_cookies([{"name": one.name, "value": one.value or "", "url": site.url} for one in cookies])
 
 
 def change_window(page: Page, width: int, height: int, theme: Any) -> None:

@@ -143,7 +143,7 @@ def test_every_page_fits_its_window_and_is_accessible(browser: Browser, site: Se
 def test_the_responses_to_forms_fit_their_window_and_are_accessible(
     browser: Browser, site: Service, tmp_path: Path
 ) -> None:
-    page, complaints = open_window(browser, site, MODES[CHECKED_MODES[0]], will_log_out=True)
+    page, complaints = open_window(browser, site, MODES[CHECKED_MODES[0]])
     wrong = {name: problems_of(page, f"form {name}") for name in form_pages.show_each(page, tmp_path)}
     page.context.close()
 
@@ -151,10 +151,10 @@ def test_the_responses_to_forms_fit_their_window_and_are_accessible(
     assert [text for text in complaints if "404 (Not Found)" not in text] == []
 
 
-def open_window(browser: Browser, site: Service, mode: Mode, **login: bool) -> tuple[Page, list[str]]:
+def open_window(browser: Browser, site: Service, mode: Mode) -> tuple[Page, list[str]]:
     """Return an empty page of a logged-in administrator, and a list of the problems that the browser reports later."""
     context = browser.new_context(base_url=site.url)
-    log_in_as_staff(context, site, **login)
+    log_in_as_staff(context, site)
     complaints = watched(context, site)
     page = context.new_page()
     change_window(page, *mode)

@@ -75,7 +75,7 @@ def test_the_actions_appear_in_place_of_the_headers_while_a_row_is_selected(staf
 def test_the_actions_the_statuses_and_the_menus_work_without_scripts(browser: Browser, site: Service) -> None:
     make(site, {"name": "Scriptless"})
     context = browser.new_context(base_url=site.url, java_script_enabled=False)
-    log_in_as_staff(context, site, will_log_out=True)
+    log_in_as_staff(context, site)
     page = context.new_page()
     page.goto(f"{PETS}?q=scriptless")
     page.locator(".action-select").check()
