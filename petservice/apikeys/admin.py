@@ -167,7 +167,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
             if self._may_rotate(request) and obj.reason_against_rotation() is None:
                 context["rotate_label"] = "Rotate" if obj.works(now) else "Create a replacement"
             context["usage"] = last_days(obj, now.date())
-            context["last_use"] = obj.last_use(now)
+            context["last_used"] = self.last_used(obj)
         return super().render_change_form(request, context, *args, **kwargs)
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
@@ -261,7 +261,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
         context = {
             "opts": self.opts,
             "api_key": api_key,
-            "last_use": api_key.last_use(timezone.now()),
+            "last_used": self.last_used(api_key),
             "verb": verb,
             "form": form,
         }

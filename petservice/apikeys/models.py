@@ -10,7 +10,6 @@ from django.db import models, transaction
 from django.db.models import Case, Q, Value, When
 from django.forms.models import model_to_dict
 from django.utils import timezone
-from django.utils.timesince import timesince
 
 from petservice.apikeys import keys
 from petservice.configuration.time_zone import moment
@@ -144,15 +143,6 @@ class APIKey(models.Model):
         limit = f"{self.requests_per_minute:,} requests per minute" if self.requests_per_minute else "no limit"
         expiry = f"expires on {moment(self.expires_at)}" if self.expires_at else "does not expire"
         return f"{self.get_access_display()}, {limit}, {expiry}."
-
-    def last_use(self, now: datetime) -> str:
-        """Return in words when the key was last used, and from which address."""
-        used_at = self.last_used_at
-        if used_at is None:
-            return "Never used."
-        ago = timesince(used_at, now, depth=1) if now - used_at >= timedelta(minutes=1) else "less than a minute"
-        origin = f" from {self.last_used_address}" if self.last_used_address else ""
-        return f"Last used {ago} ago{origin}, on {moment(used_at)}."
 
     @property
     def lifetime(self) -> timedelta | None:

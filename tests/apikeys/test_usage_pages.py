@@ -33,7 +33,7 @@ def test_the_page_of_a_key_shows_its_requests_and_errors_per_day(admin_client: C
 
     shown = page(admin_client, "change", api_key)
 
-    assert "Last used 3\N{NO-BREAK SPACE}minutes ago from 2001:db8::7, on " in shown
+    assert re.search("Last used: <time .*>3\N{NO-BREAK SPACE}minutes ago</time>, from 2001:db8::7.</p>", shown)
     assert "2,000 requests in the last 30 days (UTC)" in shown
     assert "2 were rejected (status 4xx, an error of the client)" in shown
     assert "5 failed (status 5xx, an error of the service)" in shown
@@ -43,7 +43,7 @@ def test_the_page_of_a_key_shows_its_requests_and_errors_per_day(admin_client: C
     assert shown.count('<tr><th scope="row">') == 30
     unused = page(admin_client, "change", other)
     assert "No requests in the last 30 days." in unused
-    assert "Never used." in unused
+    assert "Last used: never." in unused
     APIKey.objects.filter(pk=other.pk).update(revoked_at=now)
     KeyDay.objects.create(api_key=other, day=now.date(), requests=1, client_errors=1)
     assert "1 request in the last 30 days (UTC).\n1 was rejected" in page(admin_client, "change", other)
@@ -67,8 +67,8 @@ def test_revoking_shows_the_last_use_first(admin_client: Client) -> None:
 
     question = page(admin_client, "revoke", used)
 
-    assert "Last used less than a minute ago from 192.0.2.7, on " in question
-    assert "Never used." in page(admin_client, "revoke", unused)
+    assert re.search("Last used: <time .*>now</time>, from 192.0.2.7.</strong>", question)
+    assert "Last used: never." in page(admin_client, "revoke", unused)
     assert 'value="Revoke" class="danger"' in question, "the button is not red"
     assert "None" not in question, "the page shows an empty form"
 
