@@ -15,11 +15,11 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from django.contrib import admin
 from django.urls import Resolver404, resolve
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page
 
 from tests.browser import form_pages
 from tests.browser.accessibility import severe_problems
-from tests.browser.conftest import PICTURES, box, change_window, log_in_as_staff, watched
+from tests.browser.conftest import PICTURES, change_window, log_in_as_staff, watched
 from tests.service import Service, log_in
 
 # Returns the texts of the title, and of the buttons next to it, that another part of the page covers.
@@ -194,63 +194,3 @@ def problems_in_one_mode(page: Page, width: int) -> list[str]:
     wider = page.evaluate("document.documentElement.scrollWidth") - width
     covered = [f"{text} is covered" for text in page.evaluate(COVERED)]
     return severe_problems(page) + covered + ([f"{wider} pixels wider than the window"] if wider > 0 else [])
-
-
-@pytest.fixture(scope="module")
-def shared_window(browser: Browser, site: Service) -> Iterator[Page]:
-    page, _ = open_window(browser, site, MODES["light-390"])
-    yield page
-    page.context.close()
-
-
-@pytest.fixture
-def window(shared_window: Page) -> Page:
-    """A page of a logged-in administrator with a phone. Tests share it, because a window takes long to open."""
-    change_window(shared_window, *MODES["light-390"])
-    return shared_window
-
-
-# A list with two filters in use.
-FILTERED = "?status__exact=sold&created_from=2026-01-01"
-
-
-@pytest.mark.parametrize("model", ["pets/pet", "apikeys/apikey"])
-def test_a_phone_and_a_zoom_of_200_percent_show_a_row_with_its_state_and_the_actions(window: Page, model: str) -> None:
-    window.goto(f"/admin/{model}/{'' if model == 'apikeys/apikey' else FILTERED}")
-    row = window.locator("#result_list tbody tr").first
-    parts = [row.locator("[class^=field-stat]").first, row.locator("th").first]
-    if model == "pets/pet":  # keys have no actions
-        row.locator(".action-select").check()
-        parts.append(window.locator("#changelist .actions").first)
-    for mode in ("light-zoomed", "light-390"):
-        change_window(window, *MODES[mode])
-        for one in map(box, parts):
-            assert one["x"] + one["width"] <= MODES[mode].width, mode
-            assert one["y"] + one["height"] <= MODES[mode].height, mode
-        margins = box(window.locator("#content"))["width"] - box(window.locator("#changelist"))["width"]
-        assert margins == 2 * 16, mode
-
-
-def test_a_line_opens_and_closes_the_filters_of_a_phone(window: Page) -> None:
-    window.goto(f"/admin/pets/pet/{FILTERED}")
-    field, clear = window.get_by_label("Created to"), window.get_by_role("link", name="All pets")
-    expect(field).to_be_hidden()
-    expect(clear).to_be_visible()
-
-    window.locator(".filter-switch summary").click()
-    expect(field).to_be_visible()
-    change_window(window, *MODES["light-1440"])
-    expect(window.locator(".filter-switch")).to_be_hidden()
-    window.reload()
-    expect(field).to_be_visible()
-
-
-def test_the_bulk_bar_stays_in_view(window: Page) -> None:
-    window.goto("/admin/pets/pet/")
-    for mode in ("light-1440", "light-390", "light-zoomed"):
-        change_window(window, *MODES[mode])
-        for row in (0, 25, 49):
-            window.locator(".action-select").nth(row).check()
-            shown = box(window.locator("#changelist .actions .button:not([hidden])").first)
-            assert 0 <= shown["y"] <= MODES[mode].height - shown["height"], (mode, row)
-            window.locator(".action-select").nth(row).uncheck()

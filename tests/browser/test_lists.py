@@ -10,6 +10,7 @@ from tests.service import Service
 
 PETS = "/admin/pets/pet/"
 PHONE = {"width": 390, "height": 844}
+ZOOMED = {"width": 720, "height": 450}  # a zoom of 200 % halves the size that a page has for its layout
 # Minimum size of a target for a finger, in pixels.
 FINGER = 40
 COLOURS = "element => { const style = getComputedStyle(element); return [style.color, style.backgroundColor] }"
@@ -125,18 +126,56 @@ def test_a_pet_is_sold_from_its_status_in_the_list_and_the_sale_is_undone(
 def test_a_phone_shows_rows_of_two_lines_with_targets_for_fingers(staff_page: Page, site: Service, model: str) -> None:
     make(site, {"name": "Finger", "tag": "dog"})
     site.create_key()
-    staff_page.set_viewport_size(PHONE)
     staff_page.goto(f"/admin/{model}/")
-    header, row = staff_page.locator("#header"), staff_page.locator("#result_list tbody tr").first
-    assert box(header)["height"] < 60
-    assert box(row)["y"] < PHONE["height"] / 2
+    row = staff_page.locator("#result_list tbody tr").first
     state = row.locator(".status-menu summary, .badge").first
-    targets = [row, row.locator(".action-select"), state] if model == "pets/pet" else [row]  # keys have no actions
+    targets, parts = [row], [row.locator("[class^=field-stat]").first, row.locator("th").first]
+    staff_page.set_viewport_size(ZOOMED)
+    if model == "pets/pet":  # keys have no actions
+        targets += [row.locator(".action-select"), state]
+        parts.append(staff_page.locator("#changelist .actions").first)
+        row.locator(".action-select").check()
+    for size in (ZOOMED, PHONE):
+        staff_page.set_viewport_size(size)
+        for one in map(box, parts):
+            assert one["x"] + one["width"] <= size["width"], size
+            assert one["y"] + one["height"] <= size["height"], size
+        margins = box(staff_page.locator("#content"))["width"] - box(staff_page.locator("#changelist"))["width"]
+        assert margins == 2 * 16, size
+    assert box(staff_page.locator("#header"))["height"] < 60
+    assert box(row)["y"] < PHONE["height"] / 2
     assert all(box(target)["height"] >= FINGER and box(target)["width"] >= FINGER for target in targets)
 
     end = box(row)
     staff_page.mouse.click(end["x"] + end["width"] / 2, end["y"] + end["height"] - 3)  # beside all texts
     expect(staff_page).to_have_url(re.compile(f"/admin/{model}/[^/]+/change/"))
+
+
+def test_a_line_opens_and_closes_the_filters_of_a_phone(staff_page: Page) -> None:
+    staff_page.set_viewport_size(PHONE)
+    staff_page.goto(f"{PETS}?status__exact=sold&created_from=2026-01-01")
+    field, clear = staff_page.get_by_label("Created to"), staff_page.get_by_role("link", name="All pets")
+    expect(field).to_be_hidden()
+    expect(clear).to_be_visible()
+
+    staff_page.locator(".filter-switch summary").click()
+    expect(field).to_be_visible()
+    staff_page.set_viewport_size({"width": 1440, "height": 900})
+    expect(staff_page.locator(".filter-switch")).to_be_hidden()
+    staff_page.reload()
+    expect(field).to_be_visible()
+
+
+def test_the_bulk_bar_stays_in_view(staff_page: Page, site: Service) -> None:
+    make(site, *({"name": "Bulk"} for _ in range(50)))
+    staff_page.goto(f"{PETS}?q=bulk")
+    for size in ({"width": 1440, "height": 900}, PHONE, ZOOMED):
+        staff_page.set_viewport_size(size)
+        for row in (0, 25, 49):
+            staff_page.locator(".action-select").nth(row).check()
+            shown = box(staff_page.locator("#changelist .actions .button:not([hidden])").first)
+            assert 0 <= shown["y"] <= size["height"] - shown["height"], (size, row)
+            staff_page.locator(".action-select").nth(row).uncheck()
 
 
 def test_a_phone_has_the_links_of_the_account_in_the_menu(staff_page: Page) -> None:
