@@ -54,6 +54,8 @@ class Event(models.Model):
     message = models.TextField("change", blank=True, editable=False)
     # The permissions that an undo needs, separated by blanks. Without any, the event cannot be undone.
     permissions = models.CharField(max_length=255, blank=True, editable=False)
+    # The form that added records, so that it adds nothing when it is sent again.
+    form_token = models.UUIDField(null=True, editable=False)
     undone_by = models.ForeignKey("self", null=True, editable=False, on_delete=models.SET_NULL, related_name="+")
 
     class Meta:

@@ -1,6 +1,7 @@
 """The forms that add pets, once for each form, and edit pets without overwriting the changes of other people."""
 
 import re
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -9,12 +10,11 @@ from django.contrib import messages
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.widgets import AdminTextInputWidget
 from django.contrib.auth import get_user_model
-from django.contrib.sessions.exceptions import SessionInterrupted
-from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -33,9 +33,8 @@ from petservice.journal.sentences import changed, quoted
 
 # Maximum number of pets that one form adds: more are the work of an import.
 _MAX_ADDED = 100
-# The key of a session under which it has the events of the last additions, by the tokens of their forms.
-_ADDED = "additions"
-_MAX_REMEMBERED = 20
+# The time after which a form that is sent again adds its pets again.
+_REMEMBERED = timedelta(days=1)
 _LINE_BREAK = re.compile("\r\n|\r|\n")
 
 
@@ -111,24 +110,19 @@ def add_all(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: NewPetForm)
     text = f"{count_of_pets(len(pets))} added." if len(pets) > 1 else f"“{pet}” added."
     event = add_event_of_change(request, Event.Kind.ADDED, text, changes, "pets.add_pet")
     messages.success(request, with_undo(pages, request, text, event))
-    added = request.session.get(_ADDED, {}) | {str(form.cleaned_data["form_token"]): event.pk}
-    request.session[_ADDED] = dict([*added.items()][-_MAX_REMEMBERED:])
-    request.session.save()  # in the transaction, so that a second request with the form finds it
-    request.session.modified = False  # otherwise the middleware writes it again
+    event.form_token = form.cleaned_data["form_token"]
+    event.save(update_fields=["form_token"])
 
 
 def added_by_form(request: HttpRequest, form_token: UUID) -> Pet | None:
-    """Return the first pet of those that a form of this session has added and that still exist, if there is any.
+    """Return the first pet of those that a form of this person has added and that still exist, if there is any.
 
-    The session stays locked until the current transaction ends, so that a double click waits for the first request.
+    The account stays locked until the current transaction ends, so that a double click waits for the first request.
     """
-    # The account first, as where sessions of an account are ended, so that the two do not wait for each other.
-    get_user_model().objects.select_for_update(no_key=True).get(pk=request.user.pk or 0)
-    session = Session.objects.select_for_update().filter(pk=request.session.session_key).first()
-    if session is None:
-        raise SessionInterrupted("The session ended during the request.")
-    added = request.session[_ADDED] = session.get_decoded().get(_ADDED, {})
-    ids = Item.objects.filter(event=added.get(str(form_token), 0)).values_list("record_id", flat=True)
+    account = get_user_model().objects.select_for_update(no_key=True).get(pk=request.user.pk or 0)
+    recent = Event.objects.filter(account_name=account.get_username(), at__gt=timezone.now() - _REMEMBERED)
+    added = recent.filter(kind=Event.Kind.ADDED, form_token=form_token)
+    ids = Item.objects.filter(event__in=added).values_list("record_id", flat=True)
     return Pet.objects.filter(Among("pk", [*ids])).order_by("pk").first()
 
 
