@@ -12,7 +12,6 @@ from pets.search.case_insensitive import equals_any, is_absent
 from pets.search.tags import spellings_in_use
 from petservice.admin_pages.day_field import DayField
 from petservice.configuration.time_zone import in_days
-from petservice.db.backend import backend
 
 # The names of the fields of each filter.
 STATUS, TAG, CREATOR = ("status__exact",), ("tag", "no_tag"), ("creator",)
@@ -70,11 +69,8 @@ class PetFilterForm(forms.Form):
         if value("created_from") or value("created_to"):
             found[CREATED_DAYS] = in_days("created_at", value("created_from"), value("created_to"))
         if value("sold_from") or value("sold_to"):
-            # For an equality, SQLite would rather sort all these sales than read the order of a list. Sold is the last
-            # status.
-            sold = Q(status__gte=Pet.Status.SOLD) if backend().is_embedded else Q(status=Pet.Status.SOLD)
             days = in_days("sold_at", value("sold_from"), value("sold_to"))
-            found[SOLD_DAYS] = sold & Q(sold_at__isnull=False) & days
+            found[SOLD_DAYS] = Q(status=Pet.Status.SOLD) & Q(sold_at__isnull=False) & days
         return found | dict.fromkeys(invalid, Q(pk__in=[]))
 
     def words(self) -> list[str]:
