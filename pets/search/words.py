@@ -32,11 +32,14 @@ _FILL = """
 """
 
 
-def search(pets: QuerySet[Any], text: str, tag: str = "", filters: Iterable[str] = ()) -> QuerySet[Any]:
+def search(
+    pets: QuerySet[Any], text: str, tag: str = "", filters: Iterable[str] = (), *, whole: bool = False
+) -> QuerySet[Any]:
     """Return the pets with this id, or with a word in name or tag for each word that begins with it.
 
     SQLite reads all pets that the words find, in the order of their numbers, which takes 0.2 µs for each. If the pets
     must have a tag as well, its words leave the others out, as do the values of other filters that the index has.
+    SQLite finds the pets that have the words `whole` one by one, and for others it first puts together all pets.
     """
     if is_id(text.lower()) and (with_id := pets.filter(pk=text.lower())).exists():
         return with_id
@@ -44,8 +47,22 @@ def search(pets: QuerySet[Any], text: str, tag: str = "", filters: Iterable[str]
         return pets.none()
     found: dict[str, Any] = {"where": [_HAS_WORDS], "params": [" ".join(words)]}
     if connection.vendor == "sqlite":
-        found = {"tables": ["pets_search"], "where": [_FOUND_BY_WORDS], "params": [_match(text, tag, filters)]}
+        found = {"tables": ["pets_search"], "where": [_FOUND_BY_WORDS], "params": [_match(text, tag, filters, whole)]}
     return pets.extra(**found)
+
+
+def having(pets: QuerySet[Any], tag: str, filters: Iterable[str]) -> QuerySet[Any]:
+    """Return pets with a tag and values of filters, on SQLite by the index of words if it has several of them.
+
+    It skips the pets that have one of them alone, while another index would read all of these.
+    """
+    conditions = _of_filters(tag, filters)
+    found: dict[str, Any] = {
+        "tables": ["pets_search"],
+        "where": [_FOUND_BY_WORDS],
+        "params": [" AND ".join(conditions)],
+    }
+    return pets.extra(**found) if len(conditions) > 1 else pets
 
 
 def found_among(texts: Sequence[tuple[str, str | None]], text: str) -> list[int]:
@@ -53,6 +70,8 @@ def found_among(texts: Sequence[tuple[str, str | None]], text: str) -> list[int]
 
     The index of the database answers this only for all pets. So these get an index of their own, in memory.
     """
+    if not words_of(text):
+        return []
     with connection.cursor() as cursor, closing(sqlite3.connect(":memory:")) as memory:
         memory.execute("CREATE TABLE pets_pet (number, name, tag, status, created_through)")
         for (statement,) in cursor.execute(_INDEX).fetchall():
@@ -71,14 +90,25 @@ def words_of(text: str) -> list[str]:
     return sorted(set(spaced.split()))
 
 
-def _match(text: str, tag: str = "", filters: Iterable[str] = ()) -> str:
+def _match(text: str, tag: str = "", filters: Iterable[str] = (), whole: bool = False) -> str:
     """Return the condition of FTS5 for the words of a text, and for what all pets with a tag and values have."""
+
+    def phrase(word: str) -> str:
+        return f'"{word}"' if whole and len(word) > 1 else f'"{word}"*'  # the index has the first letters of words
+
     # FTS5 does not know that some characters are forms of others, such as full-width letters.
-    usual = [f'("{word}"* OR "{full_width(word)}"*)' for word in words_of(fold(text))]
-    as_typed = [f'"{word}"*' for word in words_of(text) if not text.isascii()]
-    conditions = [" OR ".join(f"({' AND '.join(words)})" for words in (usual, as_typed) if words)]
+    usual = [f"({phrase(word)} OR {phrase(full_width(word))})" for word in words_of(fold(text))]
+    as_typed = [phrase(word) for word in words_of(text) if not text.isascii()]
+    either = " OR ".join(f"({' AND '.join(words)})" for words in (usual, as_typed) if words)
+    return " AND ".join([f"words : ({either})", *_of_filters(tag, filters)])
+
+
+def _of_filters(tag: str, filters: Iterable[str]) -> list[str]:
+    """Return the conditions of FTS5 that all pets with a tag and values of filters fit."""
+    conditions = [f'filters : "{one}"' for one in filters]
     spellings = spellings_in_use(tag) if tag else []
     # A text without any other letters could have no word for FTS5, which knows fewer scripts than Python.
     if spellings and all(_ASCII_WORD.search(one) for one in spellings):
-        conditions.append(" OR ".join(f'"{one.translate(_AS_INDEXED)}"' for one in spellings))
-    return " AND ".join([*(f"words : ({one})" for one in conditions), *(f'filters : "{one}"' for one in filters)])
+        either = " OR ".join(f'"{one.translate(_AS_INDEXED)}"' for one in spellings)
+        conditions.append(f"words : ({either})")
+    return conditions

@@ -11,14 +11,24 @@ from django.db.models.functions import Cast
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
-from pets.admin.lists.filters import CREATOR, PARAMETERS, SOLD_DAYS, STATUS, TAG, PetFilterForm, filters_in_words
+from pets.admin.lists.filters import (
+    CREATED_DAYS,
+    CREATOR,
+    PARAMETERS,
+    SOLD_DAYS,
+    STATUS,
+    TAG,
+    PetFilterForm,
+    filters_in_words,
+)
 from pets.admin.lists.ordering import FIRST_NAME_FIRST, LAST_SOLD_FIRST, NEWEST_FIRST, indexed, is_order
 from pets.admin.lists.saved_filters import kept
 from pets.admin.lists.suggestions import Filter, Suggestion, suggestions
-from pets.models import SavedFilter
-from pets.search.words import found_among, search
+from pets.models import Pet, SavedFilter
+from pets.search.words import found_among, having, search, words_of
 from petservice.admin_pages import bounded_paginator
 from petservice.admin_pages.bounded_paginator import BoundedPaginator, MoreThan, RowCount
+from petservice.api.validators import is_id
 from petservice.db.backend import backend
 from petservice.db.lookups import Among, Unindexed
 
@@ -63,6 +73,8 @@ class SearchPaginator(BoundedPaginator):
     def count(self) -> int:
         rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]
         maximum = bounded_paginator.MAX_COUNTED
+        if getattr(rows, "with_whole_words", rows.none())[maximum : maximum + 1].exists():
+            return MoreThan(maximum)
         # As text, because Python takes several times as long to make the text of a `uuid` as PostgreSQL does.
         found = [*rows.order_by().values_list(Cast("pk", TextField()), flat=True)[: maximum + 1]]
         if len(found) <= min(maximum, _MAX_READ_BY_KEY):
@@ -95,35 +107,63 @@ class PetChangeList(OrderedChangeList):
         return [], False, {}, False, bool(self.filters)
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        found = super().get_queryset(request, exclude_parameters)  # reads the filters as well
-        if self.query:
-            tag, filters = self.filter_form.cleaned_data.get("tag", ""), self.filter_form.words()
-            found = search(found, self.query, tag, filters)
-        return found.filter(*self._conditions().values())
+        pets = super().get_queryset(request, exclude_parameters)  # reads the filters as well
+        self._by_index = fitting = pets.filter(*self.filters.values())
+        if not backend().is_embedded:
+            return search(fitting, self.query) if self.query else fitting
+        in_search = self.filter_form.cleaned_data.get("tag", ""), self.filter_form.words()
+        if len(self.filters) > 1:
+            rare = next((names for names in self.filters if self._is_rare(names)), None)
+            self._by_index = fitting = pets.filter(*self._conditions(rare))
+            if rare is None and CREATED_DAYS not in self.filters:
+                fitting = having(fitting, *in_search)
+        if not self.query:
+            return fitting
+        if self.filters and not is_id(self.query.lower()):
+            few = [*fitting.order_by().values_list("pk", "name", "tag")[: _MAX_TESTED + 1]]
+            if len(few) <= _MAX_TESTED:
+                found = found_among([texts for _, *texts in few], self.query)
+                return pets.filter(Among("pk", [few[position][0] for position in found]))
+        result: Any = search(self._by_index, self.query, *in_search)
+        if any(len(word) > 1 for word in words_of(self.query)):
+            result.with_whole_words = search(self._by_index.order_by(), self.query, *in_search, whole=True)
+        return result  # type: ignore[no-any-return]
 
-    def _conditions(self) -> dict[tuple[str, ...], Any]:
-        """Return the filters. Beside a tag or days, SQLite could take the index of a status, which many pets have."""
-        broad = [STATUS, CREATOR] if self.filters.keys() & {TAG, SOLD_DAYS} else []
-        return {names: Unindexed(one) if names in broad else one for names, one in self.filters.items()}
+    def _conditions(self, rare: tuple[str, ...] | None) -> list[Any]:
+        """Return the filters for SQLite, which does not know how many pets fit each of them.
+
+        It uses the index of one that few pets fit, if there is one. Beside a tag or days, it could take the index of a
+        status or a creator, which many pets have.
+        """
+        broad = {STATUS, CREATOR} if self.filters.keys() & {TAG, SOLD_DAYS} else set()
+        used = {rare} if rare else self.filters.keys() - broad
+        return [one if names in used else Unindexed(one) for names, one in self.filters.items()]
+
+    def _is_rare(self, names: tuple[str, ...]) -> bool:
+        return not Pet.objects.filter(self.filters[names])[_MAX_TESTED : _MAX_TESTED + 1].exists()
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         end = self.page_num * self.list_per_page
+        if self.can_select_all or not backend().is_embedded:
+            return
         # If many pets fit, SQLite sorts all of them, unless an index has both the filters and the order.
-        is_slow = not self.can_select_all and (self.query or self.filters.keys() - self._indexed_filters())
-        if is_slow and backend().is_embedded and len(first := self._first(end)) == end:
+        is_slow = self.query or self.filters.keys() - self._indexed_filters()
+        if is_slow and len(first := self._first(end)) == end:
             shown = self.root_queryset.filter(Among("pk", first[-self.list_per_page :]))
             self.result_list = shown.order_by(*indexed(self.order))
+        elif not self.query:
+            self.queryset = self._by_index
+            self.result_list = self.queryset[end - self.list_per_page : end]
 
     def _first(self, number: int) -> list[str]:
         """Return the ids of the first pets of the list, or of fewer if some are far from the beginning of its order.
 
         SQLite reads pets in the order by an index, which also has the filters that the order allows.
         """
-        conditions = self._conditions()
-        in_index = [conditions[names] for names in self._indexed_filters()]
+        in_index = [self.filters[names] for names in self._indexed_filters()]
         pets = self.root_queryset.filter(*in_index).order_by(*indexed(self.order))
-        pets = pets.annotate(fits=ExpressionWrapper(Q(*conditions.values()), BooleanField()))
+        pets = pets.annotate(fits=ExpressionWrapper(Q(*self.filters.values()), BooleanField()))
         rows = pets.values_list("pk", "name", "tag", "fits")[: _MAX_TESTED + 2 * number].iterator()
         first: list[str] = []
         while len(first) < number and (tested := [*islice(rows, _TESTED_TOGETHER)]):

@@ -77,7 +77,8 @@ class PetFilterForm(forms.Form):
         """Return the values of filters in use that the search on SQLite has beside the words of pets."""
         value = self.cleaned_data.get
         _, kind = creator.KINDS.get(value("creator") or "", (None, None))
-        return [*filter(None, (value("status__exact"), kind, value("no_tag") and "untagged"))]
+        sold = any(map(value, SOLD_DAYS)) and Pet.Status.SOLD.value
+        return [*filter(None, (value("status__exact"), sold, kind, value("no_tag") and "untagged"))]
 
 
 # The parameters of all filters in a URL.
