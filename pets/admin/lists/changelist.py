@@ -147,14 +147,13 @@ class PetChangeList(OrderedChangeList):
         end = self.page_num * self.list_per_page
         if self.can_select_all or not backend().is_embedded:
             return
-        # If many pets fit, SQLite sorts all of them, unless an index has both the filters and the order.
-        is_slow = self.query or self.filters.keys() - self._indexed_filters()
-        if is_slow and len(first := self._first(end)) == end:
-            shown = self.root_queryset.filter(Among("pk", first[-self.list_per_page :]))
-            self.result_list = shown.order_by(*indexed(self.order))
-        elif not self.query:
+        if not self.query and self.filters.keys() == self._indexed_filters():
             self.queryset = self._by_index
             self.result_list = self.queryset[end - self.list_per_page : end]
+        # Without an index that has both the filters and the order, SQLite sorts all pets that fit.
+        elif len(first := self._first(end)) == end:
+            shown = self.root_queryset.filter(Among("pk", first[-self.list_per_page :]))
+            self.result_list = shown.order_by(*indexed(self.order))
 
     def _first(self, number: int) -> list[str]:
         """Return the ids of the first pets of the list, or of fewer if some are far from the beginning of its order.
