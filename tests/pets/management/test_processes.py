@@ -3,21 +3,18 @@
 import json
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connection
-from pytest_django import DjangoDbBlocker
 
 from pets.fields import new_pet_id
-from pets.models import Pet
-from tests.databases import migrated_database_url
 from tests.memory import peak_memory
 from tests.pets.workbooks import workbook
 from tests.service import ROOT, Service
@@ -27,74 +24,33 @@ def command(*arguments: object) -> list[str]:
     return [sys.executable, "manage.py", *map(str, arguments)]
 
 
-class Shell(Service):
-    """A runner of management commands with a database that no other test uses."""
-
-    def start(self, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(command(*arguments), cwd=ROOT, env=self.environment, **options)
-
-    def run(self, *arguments: object, **options: Any) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(command(*arguments), cwd=ROOT, env=self.environment, capture_output=True, **options)
-
-    def peak(self, *arguments: object) -> int:
-        """Return the peak memory of a management command in KiB."""
-        return peak_memory(command(*arguments), cwd=ROOT, env=self.environment)[0]
-
-    def names(self) -> list[str]:
-        return [name for (name,) in self.execute("SELECT name FROM pets_pet ORDER BY id")]
-
-
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
-    folder = tmp_path_factory.mktemp("commands")
-    with migrated_database_url(folder) as url:
-        environment = os.environ | {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder)}
-        yield Shell("", None, folder / "log", environment)
-
-
 @pytest.fixture
-def shell(database: Shell) -> Shell:
-    """Return a runner whose database has no pets."""
-    database.execute("DELETE FROM pets_pet")
-    return database
-
-
-@pytest.mark.once
-@pytest.mark.long
-def test_pets_are_imported_and_exported_through_pipes(shell: Shell) -> None:
-    content = b'{"name": "\xe7\x8b\x97 \\n=1"}\n{"name": "Rex"}\n'
-    imported = shell.run("import_pets", "-", "--format", "jsonl", input=content)
-    assert imported.returncode == 0
-    assert imported.stdout == b""
-    assert imported.stderr.startswith(b"Imported 2 pets.")
-    assert imported.stderr.count(b"\n") == 1
-
-    exported = shell.run("export_pets", "-", "--format", "csv")
-    assert exported.stderr.startswith(b"Exported 2 pets.")
-    shell.execute("DELETE FROM pets_pet")
-    shell.run("import_pets", "-", "--format", "csv", input=exported.stdout, check=True)
-
-    assert shell.names() == ["狗 \n=1", "Rex"]
-    content = workbook([["name"], *(["Rex"] for _ in range(20_000))])
-    assert shell.run("import_pets", "-", "--format", "xlsx", input=content).stderr.startswith(b"Imported 20,000 pets.")
+def database(migrated_url: str, tmp_path: Path) -> Service:
+    environment = os.environ | {"DATABASE_URL": migrated_url, "PETSERVICE_DATA_DIR": str(tmp_path)}
+    return Service("", None, tmp_path / "log", environment)
 
 
 @pytest.mark.once(on="postgresql")
 @pytest.mark.long
-def test_an_export_ends_quietly_when_the_reader_closes_the_pipe(
-    shell: Shell, django_db_blocker: DjangoDbBlocker
-) -> None:
-    with django_db_blocker.unblock(), shell.models():  # so many that the export is longer than 100 KB
-        Pet.objects.bulk_create(Pet(name=f"Pet {number}", tag="dog") for number in range(2000))
-    process = shell.start("export_pets", "-", "--format", "csv", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    with process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert process.stdout.readline().startswith(b"id,name")
-        process.stdout.close()
+def test_pets_are_imported_and_exported_through_pipes_also_if_the_reader_leaves(database: Service) -> None:
+    def run(line: str, content: bytes = b"") -> tuple[bytes, bytes]:
+        """Run a line of a shell that succeeds, and return its standard output and standard error."""
+        bash = ["bash", "-o", "pipefail", "-c", line.format(shlex.join(command()))]
+        environment = database.environment
+        ended = subprocess.run(bash, cwd=ROOT, env=environment, input=content, capture_output=True, check=True)
+        return ended.stdout, ended.stderr
 
-        assert process.stderr.read() == b""
-    assert process.returncode == 0
+    pets = '{"name": "狗 \\n=1"}\n{"name": "Rex"}\n'.encode()
+    assert run("{} import_pets - --format jsonl", pets) == (b"", b"Imported 2 pets.\n")
+    exported, told = run("{} export_pets - --format csv")
+    assert told == b"Exported 2 pets.\n"
+    database.execute("DELETE FROM pets_pet")
+    run("{} import_pets - --format csv", exported)
+    assert database.execute("SELECT name FROM pets_pet ORDER BY id") == [("狗 \n=1",), ("Rex",)]
+
+    many = workbook([["name"], *(["Rex"] for _ in range(20_000))])  # so many that the export is longer than a pipe
+    assert run("{} import_pets - --format xlsx", many) == (b"", b"Imported 20,000 pets.\n")
+    assert run("{} export_pets - --format csv | head -c 7") == (b"id,name", b"")
 
 
 def seen(terminal: int) -> bytes:
@@ -107,7 +63,7 @@ def seen(terminal: int) -> bytes:
 
 @pytest.mark.once(on="postgresql")
 @pytest.mark.long
-def test_ctrl_c_during_an_import_imports_nothing(shell: Shell, tmp_path: Path) -> None:
+def test_ctrl_c_during_an_import_imports_nothing(database: Service, tmp_path: Path) -> None:
     path, terminal, shown = tmp_path / "pets.jsonl", pty.openpty(), b""
     termios.tcsetwinsize(terminal[0], (25, 80))
     path.write_bytes(b'{"name": "Rex"}\n' * 100_000)  # so many that the signal arrives before the end
@@ -116,7 +72,8 @@ def test_ctrl_c_during_an_import_imports_nothing(shell: Shell, tmp_path: Path) -
         """Reset the handler, because shells start background programs so that they ignore SIGINT."""
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-    with shell.start("import_pets", path, stderr=terminal[1], preexec_fn=accept_interrupts) as process:
+    options: Any = {"cwd": ROOT, "env": database.environment, "preexec_fn": accept_interrupts}
+    with subprocess.Popen(command("import_pets", path), stderr=terminal[1], **options) as process:
         os.close(terminal[1])
         while b"\rImporting: " not in shown:
             part = seen(terminal[0])
@@ -130,7 +87,7 @@ def test_ctrl_c_during_an_import_imports_nothing(shell: Shell, tmp_path: Path) -
     assert process.returncode == 130
     assert b"\rChecking: " in shown
     assert b"CommandError: Interrupted: nothing was imported." in shown
-    assert shell.names() == []
+    assert database.execute("SELECT name FROM pets_pet") == []
 
 
 def many_long_pets(count: int) -> list[dict[str, str]]:
@@ -140,7 +97,7 @@ def many_long_pets(count: int) -> list[dict[str, str]]:
 
 
 @pytest.mark.long
-def test_memory_does_not_grow_with_the_number_of_pets(shell: Shell, tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_number_of_pets(database: Service, tmp_path: Path) -> None:
     """A reader of a format does not depend on the database, so only the runs on SQLite read all formats.
 
     The smaller file has 5,000 pets, because caches and garbage grow up to about 3,000.
@@ -155,10 +112,11 @@ def test_memory_does_not_grow_with_the_number_of_pets(shell: Shell, tmp_path: Pa
         imports |= {"jsonl": "many.jsonl"}
     imported, exported = {}, {}
     for operation, name in imports.items():
-        shell.execute("DELETE FROM pets_pet")
-        imported[operation] = shell.peak("import_pets", tmp_path / name)
+        database.execute("DELETE FROM pets_pet")
+        environment = {"cwd": ROOT, "env": database.environment}
+        imported[operation], _ = peak_memory(command("import_pets", tmp_path / name), **environment)
         if operation in ("few", "csv"):
-            exported[operation] = shell.peak("export_pets", tmp_path / "out.csv")
+            exported[operation], _ = peak_memory(command("export_pets", tmp_path / "out.csv"), **environment)
 
     # In KiB. The additional rows of the larger files have 800 bytes each, and would take at least 1.5 times the limit.
     for peaks in (imported, exported):
