@@ -31,17 +31,12 @@ Kind = Event.Kind
 def entries() -> list[Event]:
     """Return entries of two people, from the oldest to the newest."""
     Event.objects.all().delete()  # the login of the test client
+    ada, bea, pet = {"account_name": "ada"}, {"account_name": "bea"}, {"record_type": "pets.pet"}
     rows: list[dict[str, Any]] = [
-        {"account_name": "ada", "kind": Kind.LOGIN, "address": "192.0.2.7"},
-        {
-            "account_name": "ada",
-            "kind": Kind.CHANGED,
-            "record_type": "pets.pet",
-            "record_id": "7",
-            "record_name": "Rex",
-        },
-        {"account_name": "bea", "kind": Kind.CHANGED, "record_type": "auth.user", "record_id": "7", "message": "=1+1"},
-        {"account_name": "bea", "kind": Kind.CHANGED, "record_type": "pets.pet", "record_id": "8", "count": 934},
+        ada | {"kind": Kind.LOGIN, "address": "192.0.2.7"},
+        ada | pet | {"kind": Kind.CHANGED, "record_id": "7", "record_name": "Rex"},
+        bea | {"kind": Kind.CHANGED, "record_type": "auth.user", "record_id": "7", "message": "=1+1"},
+        bea | pet | {"kind": Kind.CHANGED, "record_id": "8", "count": 934},
     ]
     return [create_event(at=datetime(2026, 11, 21 + day, tzinfo=UTC), **row) for day, row in enumerate(rows)]
 

@@ -153,6 +153,11 @@ LONG = "longer than 1,048,576 bytes: write each pet on a line of its own."
         ("name\nRex\n".encode("utf-16") + b"\x00\xd8A\x00", "csv", [(0, "The text is not utf-16: choose")]),
         ('{"name": "Rex"}\n'.encode("utf-16") + b"\x00\xd8A\x00", "jsonl", [(0, "The text is not UTF-16, as its")]),
         (b'{"name": "Tom"}\n{"name": "\xe9"}\n{"name": "Rex"}', "jsonl", [(2, "the text is not UTF-8: save the file")]),
+        (
+            b"PK\x03\x04",
+            "csv",
+            [(0, "The file is a workbook or an archive, and no text: give its name")],
+        ),
         (b'[{"name": "Ren\xe9"}]', "json", [(1, "the text is not UTF-8: save the file")]),
         ('[{"name": ""},\n{"name": Rex},\n{}]', "json", [(1, "name is required."), (2, "not JSON (Expecting value).")]),
         ("[" * 100_000, "json", [(1, "the JSON is nested too deeply.")]),

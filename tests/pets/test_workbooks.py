@@ -181,11 +181,6 @@ def test_what_is_no_workbook_is_rejected_with_what_to_do(content: bytes, expecte
     assert problem(content).startswith(expected)
 
 
-def test_a_workbook_named_csv_is_rejected_with_what_to_do() -> None:
-    with pytest.raises(BrokenFileError, match=r"give its name the ending \.xlsx"):
-        cells(workbook([HEADER]), "csv")
-
-
 DAMAGED = workbook([[*HEADER, "date"], ["Rex", "=1+1", date(2026, 11, 25)], ["Mia", "cat", 3]])
 
 

@@ -73,15 +73,17 @@ def test_the_name_of_the_file_says_what_it_has(staff: Client) -> None:
 
 
 @pytest.mark.parametrize(("file_format", "name"), [(CSV, "pets.csv"), (JSON, "pets.json")])
-def test_importing_an_export_changes_nothing(staff: Client, file_format: str, name: str) -> None:
-    for text in ("=1", "'=1", 'Rex "the\r\ndog", first', " a ", "狗", "Rex;=1", "Rex,'\t\"=1"):
-        create_pet(name=text, tag=text)
+def test_importing_an_export_of_as_many_pets_as_possible_changes_nothing(
+    staff: Client, file_format: str, name: str
+) -> None:
+    texts = ("=1", "'=1", 'Rex "the\r\ndog", first', " a ", "狗", "Rex;=1", "Rex,'\t\"=1")
+    Pet.objects.bulk_create(Pet(name=texts[number % len(texts)], tag="=1") for number in range(MAX_ROWS - 1))
     Pet.objects.create(name="Rex", status="sold", sold_at=datetime(2026, 11, 1, tzinfo=UTC))
     content = exported(staff, file_format).content
 
     page = upload(staff, content, name)
 
-    assert "This file changes nothing: its 8 pets are like that already." in page.content.decode()
+    assert f"This file changes nothing: its {MAX_ROWS:,} pets are like that already." in page.content.decode()
     assert b"2026-11-01T00:00:00+00:00" in content
 
 
@@ -92,15 +94,6 @@ def test_the_largest_export_is_no_larger_than_an_import(staff: Client) -> None:
         Pet.objects.update(name=text, tag=text)
         for file_format in (CSV, JSON):
             assert len(exported(staff, file_format).content) / 10 * MAX_ROWS < MAX_BYTES, character
-
-
-@pytest.mark.long
-def test_as_many_pets_as_are_exported_are_imported(staff: Client) -> None:
-    Pet.objects.bulk_create(Pet(name="Rex") for _ in range(MAX_ROWS))
-
-    page = upload(staff, exported(staff).content)
-
-    assert f"This file changes nothing: its {MAX_ROWS:,} pets are like that already." in page.content.decode()
 
 
 def test_the_export_page_and_the_audit_show_the_number_of_pets_and_the_filter(
