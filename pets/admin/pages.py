@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
-from uuid import UUID
 
 from django.contrib import admin
 from django.contrib.admin import ModelAdmin
@@ -16,7 +15,6 @@ from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
 from pets import creator
 from pets.admin.changes.actions import STATUS_ACTIONS, delete, delete_selected, set_tag
@@ -119,8 +117,7 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
 
     # Columns and fields.
 
-    def action_checkbox(self, obj: Pet) -> SafeString:
-        return checkbox(obj)
+    action_checkbox: Any = staticmethod(checkbox)
 
     def get_list_display(self, request: HttpRequest) -> Any:
         """Return the columns. A status is a menu, or a badge if the user may not change it."""
@@ -157,8 +154,7 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
 
     # Additions and changes.
 
-    def created_by_form(self, request: HttpRequest, form_token: UUID) -> Pet | None:
-        return added_by_form(request, form_token)
+    created_by_form: Any = staticmethod(added_by_form)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         if request.method == "POST" and is_id(object_id) and connection.in_atomic_block:
@@ -170,10 +166,8 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         may_see = is_id(object_id) and self.has_view_or_change_permission(request)
-        if may_see and not Pet.objects.filter(pk=object_id).exists():
-            response = deleted_meanwhile(request, object_id)
-            if response is not None:
-                return response
+        if may_see and (response := deleted_meanwhile(request, object_id)):
+            return response
         return super().change_view(request, object_id, form_url, extra_context)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:

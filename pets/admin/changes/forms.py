@@ -131,7 +131,8 @@ def deleted_meanwhile(request: HttpRequest, pet_id: str) -> HttpResponse | None:
 
     Leads to the page that puts the pet back, if the user may see it.
     """
-    if (gone := TrashedPet.of_pets([pet_id]).first()) is None:
+    gone = TrashedPet.of_pets([pet_id]).first()
+    if gone is None or Pet.objects.filter(pk=pet_id).exists():
         return None
     event, post = gone.event, request.POST
     text = f"“{gone}” was deleted by {event.account_name}, {moment(event.at)}. It is in the trash."
