@@ -80,7 +80,6 @@ REJECTED = {
         "name,tag\n" + "Rex\n" * 5000,
         [*(f"line {number}: " for number in range(2, 22)), f"{NOTHING} There may be more errors."],
     ),
-    "an id twice": (f"id,name\n{AN_ID},Rex\n{AN_ID},Mia", ["line 3: Duplicate ID: also on line 2.", NOTHING]),
     "an id twice, far apart": (
         f"id,name\n{AN_ID},Rex\n" + ",Tom\n" * 2499 + f"{AN_ID},Mia",
         ["line 2502: Duplicate ID: also on line 2.", NOTHING],
