@@ -1,6 +1,5 @@
 """`manage.py serve` prepares the database, prints the first account and API key, and becomes the web server."""
 
-import os
 import re
 import signal
 import subprocess
@@ -13,8 +12,7 @@ from django.db import connection
 
 from petservice.management.commands import serve
 from tests.databases import fresh_database_url
-from tests.processes import start
-from tests.service import SERVE, Service, free_port, log_in, running_service
+from tests.service import Service, free_port, log_in, running_service
 from tests.waiting import wait_until
 
 # The migrations that were run twice.
@@ -143,18 +141,3 @@ def test_first_start_prints_an_address_of_this_machine(
     for certificate, scheme in (("", "http"), ("cert.pem", "https")):
         monkeypatch.setenv("TLS_CERTFILE", certificate)
         assert serve._url_for_curl(address) == shown.format(scheme)
-
-
-@pytest.mark.once
-def test_first_start_prints_the_address_that_gunicorn_s_own_variable_names(unused: Path) -> None:
-    port = free_port()
-    log, environment = unused / "log", os.environ | {"PETSERVICE_DATA_DIR": str(unused), "DATABASE_URL": ""}
-    variables = {"GUNICORN_CMD_ARGS": f"--bind 127.0.0.1:{port}", "WEB_CONCURRENCY": "1"}
-
-    process = start(SERVE, environment | variables, log, log)
-    try:
-        wait_until(lambda: process.poll() is not None or "home page" in log.read_text())
-        assert re.findall(r"^    home page  +(\S+)$", log.read_text(), re.MULTILINE) == [f"http://127.0.0.1:{port}/"]
-    finally:
-        process.terminate()
-        process.wait(timeout=40)

@@ -63,14 +63,6 @@ def test_error_response_to_a_huge_body_can_be_read(service: Service, service_key
         assert client.is_closed()
 
 
-def test_client_gets_100_continue_before_it_sends_its_body(service: Service, service_key: str) -> None:
-    with Client(service) as client:
-        client.send(post(service_key, b"", b"Expect: 100-continue", length=len(PET)))
-        assert client.response().status == 100
-        client.send(PET)
-        assert client.response().status == 201
-
-
 @pytest.mark.parametrize(
     ("path", "length", "status"), [("/v1/pets", 64 * 1024 + 1, 401), ("/v1/pets", 2**40, 401), ("/v1/health", 5, 404)]
 )
