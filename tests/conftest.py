@@ -17,7 +17,6 @@ from django.core.cache import cache as django_cache
 from django.core.management.commands import flush
 from django.db import connection
 from django.test import Client, client
-from whitenoise.middleware import WhiteNoiseMiddleware
 
 from petservice import __main__ as command_line
 from petservice.api.readiness import readiness
@@ -104,27 +103,11 @@ def responses_are_documented() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True, scope="session")
-def static_files_are_found_once() -> Iterator[None]:
-    """Search for the static files once for all test clients, because each search takes long."""
-    add_files = WhiteNoiseMiddleware.add_files_from_finders
-    found: dict[str, Any] = {}
-
-    def add_found_files(middleware: WhiteNoiseMiddleware) -> None:
-        if not found:
-            add_files(middleware)
-            found.update(middleware.files)
-        middleware.files.update(found)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", add_found_files)
-        yield
-
-
 @pytest.fixture(autouse=True)
-def quick_passwords(settings: Any) -> None:
-    """Replace the password hasher, which is slow on purpose, with a fast one."""
+def quick_settings(settings: Any) -> None:
+    """Replace the password hasher, which is slow on purpose, and let no test client search for all static files."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.WHITENOISE_AUTOREFRESH = True
 
 
 @pytest.fixture(autouse=True)
