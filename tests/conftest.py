@@ -14,7 +14,6 @@ import psycopg
 import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache as django_cache
-from django.core.management.commands import flush
 from django.db import connection
 from django.test import Client, client
 
@@ -70,21 +69,6 @@ def django_db_setup(
             with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as server:
                 others = "SELECT 1 FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
                 wait_until(lambda: not server.execute(others, [name]).fetchone())
-
-
-@pytest.fixture(autouse=True, scope="session")
-def groups_stay_in_the_test_database() -> Iterator[None]:
-    """Keep the groups and their permissions when a test database is emptied, because each creation takes long."""
-    kept = {"django_content_type", "auth_permission", "auth_group", "auth_group_permissions"}
-
-    def empty(style: Any, connection: Any, **options: Any) -> list[str]:
-        tables = set(connection.introspection.django_table_names()) - kept
-        return list(connection.ops.sql_flush(style, tables, **options))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flush, "sql_flush", empty)
-        patch.setattr(flush, "emit_post_migrate_signal", lambda *arguments: None)
-        yield
 
 
 @pytest.fixture(autouse=True, scope="session")
