@@ -1,4 +1,4 @@
-"""A client developer uses the documentation page and reads the guide in a real browser."""
+"""A client developer uses the home page, the documentation page and the guide in a real browser."""
 
 import json
 import re
@@ -40,17 +40,6 @@ def execute(operation: Locator, status: int) -> Any:
     return json.loads(response.locator(".highlight-code code").first.inner_text())
 
 
-def test_the_key_is_entered_on_the_first_screen_in_both_themes(page: Page) -> None:
-    page.emulate_media(color_scheme="dark")
-    page.goto("/docs")
-    for theme in ("dark", "light"):
-        for width in (1440, 720, 390):
-            change_window(page, width, 800, theme)
-            expect(page.get_by_role("button", name="Authorize")).to_be_in_viewport()
-            assert (luminance(page) < 0.2) == (theme == "dark")
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
 # Returns the elements that reach beyond the window, with nothing around them that scrolls.
 CUT_OFF = """width => {
     const scrolls = one => one.id !== "content"
@@ -65,8 +54,10 @@ BROKEN_WORDS = """() => [...document.querySelectorAll("#swagger-ui .info table c
 
 
 def test_a_developer_tries_every_operation_and_every_state_fits_a_narrow_window(page: Page, site: Service) -> None:
-    change_window(page, 390, 800, "light")
     page.goto("/docs")
+    for width in (1440, 720, 390):
+        change_window(page, width, 800, "light")
+        expect(page.get_by_role("button", name="Authorize")).to_be_in_viewport()
     names = page.locator(".opblock-summary-operation-id")
     expect(names).to_have_count(5)
     bodies: dict[str, Any] = {}
@@ -143,12 +134,6 @@ def test_key_that_the_service_rejects_is_not_authorized(browser: Browser, site: 
     page.close()
 
 
-def luminance(page: Page) -> float:
-    """Return about how light the background of the page is, from 0 to 1."""
-    channels = page.evaluate("getComputedStyle(document.querySelector('body')).backgroundColor.match(/[0-9]+/g)")
-    return sum(map(int, channels[:3])) / 3 / 255
-
-
 def test_fields_for_ids_are_empty_until_a_request_returns_a_pet(page: Page, site: Service) -> None:
     page.goto("/docs")
     authorize(page, site.create_key())
@@ -184,3 +169,27 @@ def test_each_program_of_the_guide_can_be_copied(page: Page, site: Service) -> N
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == page.locator("pre").first.inner_text()
     assert f"PETS_URL={site.url}/v1 " in copied
+
+
+def test_a_laptop_shows_the_home_page_without_scrolling(page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto("/")
+
+    assert page.evaluate("document.body.scrollHeight <= innerHeight")
+
+
+def test_the_theme_chosen_on_one_page_holds_on_all(staff_page: Page) -> None:
+    def theme() -> str:
+        return str(staff_page.evaluate("getComputedStyle(document.documentElement).colorScheme"))
+
+    staff_page.emulate_media(color_scheme="light")
+    staff_page.goto("/")
+    staff_page.get_by_role("button", name="Theme: auto").click()
+    for url in ("/", "/docs/api", "/docs", "/admin/", "/admin/help/"):
+        staff_page.goto(url)
+        assert theme() == "dark", url
+    staff_page.emulate_media(color_scheme="light")
+    staff_page.goto("/docs")
+    expect(staff_page.locator("html.dark-mode")).to_be_visible()
+    staff_page.get_by_role("button", name="Theme: dark").click()
+    expect(staff_page.locator("html.dark-mode")).to_have_count(0)

@@ -1,4 +1,4 @@
-"""The last changes on the admin dashboard."""
+"""The sections of the admin dashboard by permission, with an empty database, and the last changes."""
 
 import re
 from html import unescape
@@ -13,7 +13,7 @@ from pets.services import create_pet
 from pets.undo import undo
 from petservice.accounts import groups
 from petservice.apikeys.models import APIKey
-from petservice.backoffice import dashboard
+from petservice.backoffice import dashboard, sales
 from petservice.journal.models import Event
 from store.models import InventoryItem
 from tests.backoffice.dashboard.pages import NOW, log, page
@@ -23,6 +23,59 @@ from tests.pets.changes import mark, request_of
 pytestmark = pytest.mark.django_db
 
 KIND = Event.Kind
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("codename", "sections"),
+    [
+        ("view_inventoryitem", {"inventory", "changes"}),
+        ("change_inventoryitem", {"inventory", "changes"}),
+        ("view_pet", {"sales", "changes"}),
+        ("change_pet", {"sales", "changes"}),
+        ("view_apikey", {"keys", "changes"}),
+        ("add_pet", set()),
+        ("delete_pet", set()),
+    ],
+)
+def test_each_section_is_shown_to_users_who_may_view_what_it_counts(codename: str, sections: set[str]) -> None:
+    create_pet(name="Rex")
+    APIKey.objects.create_key(name="Acme")
+
+    shown = page(granted(codename))
+
+    assert set(re.findall(r'<h2 id="(\w+)-title">', shown)) == sections
+
+
+@pytest.mark.once
+def test_staff_without_permissions_see_whom_to_ask() -> None:
+    log(KIND.CHANGED, [create_pet(name="Rex")])
+
+    shown = page(staff())
+
+    assert "Your account has no permissions yet" in shown
+    assert "Ask an administrator" in shown
+    assert "Rex" not in shown
+    assert "<h2" not in shown
+
+
+@pytest.mark.once
+def test_the_dashboard_of_an_empty_database_says_how_to_begin() -> None:
+    shown = page(staff(is_superuser=True))
+
+    assert "There are no pets yet" in shown
+    assert f'<a href="{reverse("admin:pets_pet_add")}">add the first one</a>' in shown
+    assert "There are no API keys yet" in shown
+    assert f'<a href="{reverse("admin:apikeys_apikey_add")}">Create the first one</a>' in shown
+    assert f"No pets were created or sold in the last {sales.DAYS} days" in shown
+    assert "No changes yet." in shown
+    viewer = page(granted("view_pet", "view_inventoryitem", "view_apikey", name="viewer"))
+    for text in ("There are no pets yet", "There are no API keys yet"):
+        assert text in viewer
+    assert "first one" not in viewer
+
+
+# The last changes.
 
 
 def changes(client: Client) -> list[str]:
