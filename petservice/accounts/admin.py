@@ -206,7 +206,7 @@ class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, Journal
                 "opts": self.opts,
                 "account": account,
                 "action": action,
-                "explanation": action.explanation.format(account=account, role=account.role.label),
+                "explanation": action.explanation.format(account=account, role=account.role),
                 "form": FormOnce() if action is LINK else None,
             }
             title = f"{action.label}: {account}"

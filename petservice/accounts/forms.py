@@ -14,14 +14,6 @@ from petservice.admin_pages.merging_form import MergingForm
 from petservice.db.folding import fold
 from petservice.journal.sentences import changes_by
 
-_DESCRIPTIONS = {
-    Role.PETS: "Pets and inventory: add, change and delete pets, and change statuses",
-    Role.KEYS: "Pets, inventory and API keys: the same, and create, rotate and revoke API keys",
-    Role.ADMINISTRATOR: "Administrator: everything, including staff accounts",
-    Role.CUSTOM: "Custom: keep the groups and permissions that were set by hand",
-}
-
-
 # Scripts with letters that look like those of another one, as Unicode names them.
 _ALIKE = frozenset({"LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE"})
 
@@ -69,12 +61,10 @@ class AccountForm(MergingForm):
             kwargs["initial"] = current | kwargs.get("initial", {})
         super().__init__(*args, **kwargs)
         # The custom role is offered if the account has or had it.
-        roles = [Role.PETS, Role.KEYS, Role.ADMINISTRATOR]
         shown = self.data.get(self["role"].html_initial_name) if self.is_bound else None
-        if Role.CUSTOM in (self.initial.get("role"), shown):
-            roles.append(Role.CUSTOM)
+        has_custom = Role.CUSTOM in (self.initial.get("role"), shown)
         field: Any = self.fields["role"]
-        field.choices = [(role.value, _DESCRIPTIONS[role]) for role in roles]
+        field.choices = [choice for choice in Role.choices if has_custom or choice[0] != Role.CUSTOM]
 
     def clean_username(self) -> str:
         """Refuse a name that people would confuse with that of another account, unless it is the present one."""

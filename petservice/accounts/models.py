@@ -16,13 +16,16 @@ UNUSABLE_PASSWORD = Q(password="") | Q(password__startswith="!")  # noqa: S106  
 
 
 class Role(models.TextChoices):
-    """A set of permissions that an account has. The name of a role with a group is that of the group."""
+    """A set of permissions that an account has. A role with a group has the name of the group as its value."""
 
-    PETS = PETS_AND_INVENTORY, PETS_AND_INVENTORY
-    KEYS = PETS_INVENTORY_AND_KEYS, PETS_INVENTORY_AND_KEYS
-    ADMINISTRATOR = "Administrator", "Administrator"
+    PETS = PETS_AND_INVENTORY, "Pets and inventory: add, change and delete pets, and change statuses"
+    KEYS = (
+        PETS_INVENTORY_AND_KEYS,
+        "Pets, inventory and API keys: the same, and create, rotate and revoke API keys",
+    )
+    ADMINISTRATOR = "Administrator", "Administrator: everything, including staff accounts"
     # Other groups, or permissions that were given to the account itself.
-    CUSTOM = "Custom", "Custom"
+    CUSTOM = "Custom", "Custom: keep the groups and permissions that were set by hand"
 
 
 class Account(User):

@@ -141,19 +141,6 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
     def get_form(self, request: HttpRequest, obj: APIKey | None = None, change: bool = False, **kwargs: Any) -> Any:
         return super().get_form(request, obj, change, **{"form": KeyForm if change else NewKeyForm} | kwargs)
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
-    ) -> HttpResponse:
-        if request.method == "POST" and self.has_change_permission(request):
-            api_key: APIKey | None = self.get_object(request, object_id)
-            if api_key and api_key.is_revoked:  # since its page was opened
-                return self._revoked_before(request, api_key)
-        return super().change_view(request, object_id, form_url, extra_context)
-
-    def _revoked_before(self, request: HttpRequest, api_key: APIKey) -> HttpResponse:
-        text = f"This key was revoked on {moment(api_key.revoked_at)}. Nothing was changed."  # type: ignore[arg-type]
-        return self.back_to(request, api_key, text)
-
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"access": APIKey.Access.READ_ONLY}  # the URL sets no field
 
@@ -213,7 +200,8 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
             return self._confirmation(request, api_key, "revoke")
         with transaction.atomic():
             if not api_key.revoke():
-                return self._revoked_before(request, api_key)
+                text = f"This key was revoked on {moment(api_key.revoked_at)}. Nothing was changed."  # type: ignore[arg-type]
+                return self.back_to(request, api_key, text)
             add_event(request, Event.Kind.KEY_REVOKED, target=api_key, message="Revoked.")
         self.message_user(request, f"Revoked {api_key}.", messages.SUCCESS)
         return redirect("admin:apikeys_apikey_changelist")
