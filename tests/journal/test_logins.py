@@ -25,6 +25,11 @@ def entries() -> list[tuple[str, str, str | None, int]]:
     return [*Event.objects.order_by("pk").values_list("kind", "account_name", "address", "count")]
 
 
+def failure(name: str = "ada", address: str = HERE, minutes: int = 0) -> None:
+    request = RequestFactory().get("/", REMOTE_ADDR=address)
+    add_event_of_failure(request, KIND.LOGIN_FAILED, name, now=NOW + timedelta(minutes=minutes))
+
+
 def test_a_login_and_a_logout_have_an_entry_each(ada: Any) -> None:
     client = Client(REMOTE_ADDR=HERE)
     client.post(f"{LOGIN}?next={INDEX}", {"username": "ada", "password": PASSWORD})
@@ -56,10 +61,6 @@ def test_a_failed_login_has_a_name_only_if_the_account_exists(caplog: pytest.Log
 def test_failures_are_counted_by_quarter_hour_account_and_address(ada: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logins, "MAX_ENTRIES", 3)
 
-    def failure(name: str, address: str, minutes: int = 0) -> None:
-        request = RequestFactory().get("/", REMOTE_ADDR=address)
-        add_event_of_failure(request, KIND.LOGIN_FAILED, name, now=NOW + timedelta(minutes=minutes))
-
     for name, address in (("ada", HERE), ("ada", HERE), ("ada", ELSEWHERE), ("x", HERE), ("y", HERE)):
         failure(name, address, 7)
     for address in ("192.0.2.20", "192.0.2.21", ELSEWHERE):  # more than the limit of entries
@@ -79,9 +80,6 @@ def test_failures_are_counted_by_quarter_hour_account_and_address(ada: Any, monk
 
 @only_on_postgresql
 def test_two_failures_of_an_account_at_the_same_time_are_counted_in_one_entry() -> None:
-    def failure() -> None:
-        add_event_of_failure(RequestFactory().get("/", REMOTE_ADDR=HERE), KIND.LOGIN_FAILED, "ada", now=NOW)
-
     with write_before('INSERT INTO "journal_event"', failure):
         failure()
 
