@@ -18,10 +18,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
-from typing import IO
 
 import psycopg
 import pytest
@@ -112,18 +109,18 @@ def _let_writes_be_fast(url: str) -> None:
         database.execute("SELECT pg_reload_conf()")
 
 
-def _run_together(folder: Path, shown: Run, *others: Run) -> list[int]:
+def _run_together(folder: Path, *runs: Run) -> list[int]:
     """Run pytest several times at the same time, and return all exit codes.
 
-    The output of `shown` appears as it is written, and that of the others at the end.
+    The output of the first run appears as it is written, and that of the others at the end.
     """
-    with ExitStack() as files, ThreadPoolExecutor() as pool:
-        outputs = [files.enter_context((folder / f"{name}.output").open("w+")) for name, *_ in others]
-        running = [pool.submit(_run, folder, *other, output) for other, output in zip(others, outputs, strict=True)]
-        results = [_run(folder, *shown), *(run.result() for run in running)]
-        for (name, *_), output in zip(others, outputs, strict=True):
-            output.seek(0)
-            print(f"\n{name}\n{output.read().rstrip()}", flush=True)
+    print(f"\n{runs[0][0]}", flush=True)
+    outputs = [None, *(folder / f"{name}.output" for name, *_ in runs[1:])]
+    running = [_start(folder, *run, output) for run, output in zip(runs, outputs, strict=True)]
+    results = [process.wait() for process in running]
+    for (name, *_), output in zip(runs, outputs, strict=True):
+        if output:
+            print(f"\n{name}\n{output.read_text().rstrip()}", flush=True)
     return results
 
 
@@ -144,8 +141,8 @@ def _worst(results: list[int]) -> int:
     return next((result for result in found if result), 0) if found else pytest.ExitCode.NO_TESTS_COLLECTED
 
 
-def _run(folder: Path, name: str, url: str, arguments: list[str], output: IO[str] | None = None) -> int:
-    """Run pytest without the service's variables of the calling shell, and return its exit code."""
+def _start(folder: Path, name: str, url: str, arguments: list[str], output: Path | None) -> subprocess.Popen[bytes]:
+    """Start pytest without the service's variables of the calling shell."""
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -155,11 +152,11 @@ def _run(folder: Path, name: str, url: str, arguments: list[str], output: IO[str
     environment |= {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder / name)}
     environment["COVERAGE_FILE"] = str(folder / f"{name}.coverage")
     environment["PIP_COMPILE"] = "0"  # of the thousands of modules that pip would compile, a test imports few
-    if output is None:
-        print(f"\n{name}", flush=True)
     command = [sys.executable, "-m", "pytest", *arguments]
-    ended = subprocess.run(command, env=environment, stdout=output, stderr=subprocess.STDOUT if output else None)
-    return ended.returncode
+    if output is None:
+        return subprocess.Popen(command, env=environment)
+    with output.open("w") as file:
+        return subprocess.Popen(command, env=environment, stdout=file, stderr=file)
 
 
 if __name__ == "__main__":
