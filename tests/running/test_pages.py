@@ -4,7 +4,6 @@ import re
 
 import pytest
 from django.conf import LazySettings
-from django.http import HttpResponse
 from django.test import Client
 
 from tests.service import Service
@@ -12,23 +11,10 @@ from tests.service import Service
 pytestmark = pytest.mark.once
 
 POLICY = {
-    "default-src": "'none'",
-    "script-src": "'self'",
-    "style-src": "'self'",
-    "img-src": "'self' data:",
-    "connect-src": "'self'",
-    "form-action": "'self'",
-    "base-uri": "'none'",
-    "frame-ancestors": "'none'",
-    "object-src": "'none'",
+    *("default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'"),
+    *("form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'", "object-src 'none'"),
 }
 PAGES = ["/", "/docs", "/docs/api", "/docs/changelog", "/admin/login/"]
-
-
-def policy(response: HttpResponse) -> dict[str, str]:
-    """Return the directives of the Content-Security-Policy of `response`."""
-    directives = response.headers.get("Content-Security-Policy", "").split("; ")
-    return dict(directive.split(" ", 1) for directive in directives if directive)
 
 
 # The policy.
@@ -40,7 +26,7 @@ def test_every_page_has_the_policy(client: Client, address: str) -> None:
     response = client.get(address)
 
     assert (response.status_code, response["X-Frame-Options"]) == (200, "DENY")
-    assert policy(response) == POLICY
+    assert set(response["Content-Security-Policy"].split("; ")) == POLICY
 
 
 @pytest.mark.parametrize("address", ["/", "/docs", "/admin/"])
@@ -54,7 +40,7 @@ def test_error_page_has_the_policy(client: Client, settings: LazySettings, addre
     assert plain.content == b"Use https:// to open this page."
     for response in (foreign, plain):
         assert response["Content-Type"].startswith("text/html")
-        assert policy(response) == POLICY
+        assert set(response["Content-Security-Policy"].split("; ")) == POLICY
 
 
 # The home page. It must not use the database, which pytest-django prevents in these tests.

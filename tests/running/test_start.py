@@ -7,8 +7,6 @@ import resource
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,9 +16,8 @@ from django.core.management.base import CommandError
 
 from petservice.server.run import WebServer
 from tests.monitoring.observed import folders_of
-from tests.processes import READ_ONLY, inside
+from tests.processes import READ_ONLY, inside, start
 from tests.service import (
-    ROOT,
     SERVE,
     free_port,
     log_in,
@@ -39,11 +36,8 @@ PASSWORD = "Tr0ub4dor"
 
 def has_first_account(folder: Path) -> bool:
     """Return whether a start has created the first account in a folder, and if so has printed its password."""
-    if not (folder / "petservice.sqlite3").exists():
-        return False
-    service = stopped_service(folder)
-    tables = service.execute("SELECT count(*) FROM sqlite_master WHERE name = 'auth_user'")
-    return tables == [(1,)] and service.execute("SELECT count(*) FROM auth_user") != [(0,)]
+    exists = (folder / "petservice.sqlite3").exists()
+    return exists and stopped_service(folder).execute("SELECT count(*) FROM auth_user") != [(0,)]
 
 
 def assert_one_sentence(output: str, *parts: str) -> None:
@@ -152,10 +146,10 @@ def test_signals_during_a_start_do_not_end_it(tmp_path: Path, migrated_url: str)
     database = Path(migrated_url.removeprefix("sqlite:///"))
     port = free_port()
     environment = os.environ | {"PETSERVICE_DATA_DIR": str(tmp_path), "DATABASE_URL": migrated_url}
-    with (tmp_path / "log").open("w") as log, Path(f"{database}.lock").open("w") as lock:
+    log = tmp_path / "log"
+    with Path(f"{database}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        command = [sys.executable, *SERVE, "--bind", f"127.0.0.1:{port}"]
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+        process = start([*SERVE, "--bind", f"127.0.0.1:{port}"], environment, log, log)
         try:
             waits = re.compile(rf"-> FLOCK .* {process.pid} ")
             wait_until(lambda: process.poll() is not None or waits.search(Path("/proc/locks").read_text()))
@@ -163,7 +157,7 @@ def test_signals_during_a_start_do_not_end_it(tmp_path: Path, migrated_url: str)
                 process.send_signal(signal.Signals[name])
             fcntl.flock(lock, fcntl.LOCK_UN)
             wait_until(lambda: process.poll() is not None or responds(f"http://127.0.0.1:{port}"))
-            assert process.poll() is None, (tmp_path / "log").read_text()
+            assert process.poll() is None, log.read_text()
         finally:
             process.kill()
             process.wait(timeout=40)
