@@ -20,11 +20,6 @@ def move(folder: Path, source: str, target: str) -> tuple[int, str]:
     return status, output
 
 
-def restore(folder: Path, file: Path) -> tuple[int, str]:
-    """Restore a backup; the exit status, and what the command says."""
-    return run(folder, "restore_database", file)
-
-
 def refusal(folder: Path, file: Path, name: str = "restore_database") -> str:
     """Run a command with a file that it must refuse, and return what it says."""
     status, output = run(folder, name, file)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from petservice.db.sqlite.base import exclude_services
-from tests.faults.restores import NAME, files, pets, refusal, restore, run
+from tests.faults.restores import NAME, files, pets, refusal, run
 from tests.processes import start
 from tests.service import ROOT, free_port, running_service, stopped_service
 from tests.waiting import wait_until
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.faults
 def test_a_backup_becomes_the_database(tmp_path: Path, backup: Path) -> None:
     target = tmp_path / NAME
 
-    status, output = restore(tmp_path, backup)
+    status, output = run(tmp_path, "restore_database", backup)
 
     assert status == 0, output
     assert f"{target} is restored from {backup}." in output
@@ -41,7 +41,7 @@ def test_a_backup_of_an_earlier_version_is_migrated_at_the_next_start(tmp_path: 
     assert run(earlier, "migrate", "pets", "0001", "--verbosity", "0")[0] == 0
     assert run(earlier, "backup_database", file)[0] == 0
 
-    assert restore(tmp_path, file)[0] == 0
+    assert run(tmp_path, "restore_database", file)[0] == 0
 
     with running_service(tmp_path, DATABASE_URL="") as service, service.client() as client:
         assert client.get("/ready").status_code == 200
@@ -97,7 +97,7 @@ def test_a_backup_whose_audit_has_other_columns_is_restored(tmp_path: Path, back
     other = stopped_service(tmp_path, f"sqlite:///{file}")
     other.execute("ALTER TABLE journal_event RENAME COLUMN message TO words")
 
-    status, output = restore(tmp_path, file)
+    status, output = run(tmp_path, "restore_database", file)
 
     assert status == 0
     assert "The audit cannot be written (" in output
@@ -122,7 +122,7 @@ def test_a_running_service_is_not_replaced_and_a_killed_one_is(tmp_path: Path, m
             os.kill(pid, signal.SIGKILL)
         for log in ("", "-wal", "-shm"):
             (tmp_path / f"{NAME}{log}").unlink(missing_ok=True)
-        wait_until(lambda: restore(tmp_path, backup)[0] == 0)
+        wait_until(lambda: run(tmp_path, "restore_database", backup)[0] == 0)
     assert pets(tmp_path) == ["Rex"]
 
 

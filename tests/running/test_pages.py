@@ -57,18 +57,6 @@ def test_home_page_shows_the_url_that_the_visitor_used(client: Client, settings:
     ]
 
 
-@pytest.mark.parametrize("host", ['x"><script>', "x'y", "x y", "x/y", "x<b>", "user@testserver"])
-def test_invalid_host_is_rejected_even_if_all_hosts_are_allowed(
-    client: Client, settings: LazySettings, host: str
-) -> None:
-    settings.ALLOWED_HOSTS = ["*"]
-
-    response = client.get("/", headers={"Host": host})
-
-    assert response.status_code == 400
-    assert host not in response.content.decode()
-
-
 def test_home_page_ignores_cookies_and_sets_none() -> None:
     for cookies in ("", f"sessionid={'x' * 32}; csrftoken={'y' * 32}"):
         response = Client(headers={"Cookie": cookies}).get("/")
