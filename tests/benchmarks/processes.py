@@ -3,7 +3,7 @@
 import os
 import platform
 import re
-from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -25,16 +25,12 @@ def processes(pid: int) -> list[psutil.Process]:
 
 def cpu_seconds(*pids: int | None) -> float:
     """Return the CPU time of these processes and all their descendants, including those that have ended."""
-    return sum(_cpu_times(*pids))
-
-
-def _cpu_times(*pids: int | None) -> Iterator[float]:
+    seconds = 0.0
     for process in (process for pid in pids if pid is not None for process in processes(pid)):
-        try:
+        with suppress(psutil.NoSuchProcess):  # its parent includes it in the time of ended children
             times = process.cpu_times()
-        except psutil.NoSuchProcess:  # its parent includes it in the time of ended children
-            continue
-        yield times.user + times.system + times.children_user + times.children_system
+            seconds += times.user + times.system + times.children_user + times.children_system
+    return seconds
 
 
 def memory(pid: int) -> float:

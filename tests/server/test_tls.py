@@ -3,7 +3,6 @@
 import json
 import signal
 import ssl
-import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -34,6 +33,7 @@ def https(tmp_path_factory: pytest.TempPathFactory, certificate: dict[str, str])
         yield service
 
 
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion:DeprecationWarning")  # the old version is intended
 def test_tls_is_accepted_from_version_1_2(https: Service, certificate: dict[str, str]) -> None:
     context = ssl.create_default_context(cafile=certificate["TLS_CERTFILE"])
     with Client(https, context=context) as client:
@@ -48,15 +48,11 @@ def test_tls_is_accepted_from_version_1_2(https: Service, certificate: dict[str,
         assert_rejected(client.response())
 
     context.set_ciphers("ALL:@SECLEVEL=0")  # otherwise this client would not offer TLS 1.1
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # the old version is intended
-        context.minimum_version = ssl.TLSVersion.TLSv1_1
+    context.minimum_version = ssl.TLSVersion.TLSv1_1
     context.maximum_version = ssl.TLSVersion.TLSv1_2
     with Client(https, context=context) as client:
         assert client.socket.version() == "TLSv1.2", "with the same ciphers"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        context.maximum_version = ssl.TLSVersion.TLSv1_1
+    context.maximum_version = ssl.TLSVersion.TLSv1_1
     # Python 3.11 closes the connection without the TLS alert.
     with pytest.raises(ssl.SSLError, match=r"ALERT_PROTOCOL_VERSION|EOF"), Client(https, context=context):
         pass
