@@ -104,18 +104,14 @@ def bars(shown: dict[str, Any], kind: str) -> list[dict[str, Any]]:
     return shown["sales"]["series"][["created", "sold"].index(kind)]
 
 
-def test_both_bars_of_a_day_are_beside_each_other_in_one_scale() -> None:
-    for days_ago in (0, 1, 1):
-        Pet.objects.create(name="Rex", created_at=NOW - days_ago * DAY)
-    for _ in range(4):
-        sell(NOW)
+@pytest.mark.once
+def test_both_bars_of_a_day_are_beside_each_other_in_one_scale_with_their_parts() -> None:
+    full = charts.FULL
+    created, sold = charts.day_chart([{"count": 0}, {"count": 2, "part": 1}], [{"count": 4}, {"count": 0}])["series"]
 
-    shown = dashboard_at(NOW)
-
-    created, sold = bars(shown, "created"), bars(shown, "sold")
-    assert all(bar["y"] + bar["height"] == charts.FULL for bar in created + sold)
-    assert [bar["height"] for bar in created[-3:]] == [0, charts.FULL / 2, charts.FULL / 4]
-    assert [bar["height"] for bar in sold[-3:]] == [0, 0, charts.FULL]
+    assert [(bar["y"], bar["height"]) for bar in created] == [(full, 0), (full / 2, full / 2)]
+    assert [(bar["part_y"], bar["part_height"]) for bar in created] == [(full, 0), (full * 3 / 4, full / 4)]
+    assert [(bar["y"], bar["height"]) for bar in sold] == [(0, full), (full, 0)]
     for one, other in zip(created, sold, strict=True):
         assert one["x"] + one["width"] == other["x"]
         assert one["x"] < one["bar_x"] < one["bar_x"] + one["bar_width"] < other["bar_x"]
