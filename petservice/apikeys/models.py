@@ -155,9 +155,9 @@ class APIKey(models.Model):
         self.prefix, self.digest = keys.prefix(plain), keys.digest(plain)
         return plain
 
-    def revoke(self, *, now: datetime | None = None) -> bool:
+    def revoke(self) -> bool:
         """Revoke the key immediately, and return whether it was not revoked before."""
-        revoked = APIKey.objects.filter(pk=self.pk, revoked_at=None).update(revoked_at=now or timezone.now())
+        revoked = APIKey.objects.filter(pk=self.pk, revoked_at=None).update(revoked_at=timezone.now())
         self.refresh_from_db(fields=["revoked_at"])
         return bool(revoked)
 

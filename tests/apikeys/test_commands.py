@@ -110,8 +110,7 @@ def test_revoke_api_key_revokes_the_key_and_does_not_print_it(length: int | None
 
 
 def test_revoke_api_key_reports_that_a_key_is_already_revoked() -> None:
-    api_key, plain = APIKey.objects.create_key(name="Acme")
-    api_key.revoke(now=datetime(2026, 3, 1, 12, tzinfo=UTC))
+    api_key, plain = APIKey.objects.create_key(name="Acme", revoked_at=datetime(2026, 3, 1, 12, tzinfo=UTC))
 
     assert revoke_api_key(plain[:18]) == f"{api_key} is already revoked, since 2026-03-01 12:00:00 UTC.\n"
     assert APIKey.objects.get().revoked_at == datetime(2026, 3, 1, 12, tzinfo=UTC)
