@@ -34,6 +34,8 @@ ODD_URLS = {
     "pets/pet/?o=-0001": 200,
     "pets/pet/?name__regex=(a%2B)%2B$": 400,
     "pets/pet/?id=1": 400,
+    "pets/pet/x/change/?_to_field=": 400,
+    "auth/group/1/change/?_to_field=": 400,
     # Lists have the conditions of their filters and no others, such as on secrets.
     "accounts/account/?state=active": 200,
     "accounts/account/?password__startswith=md5": 400,
