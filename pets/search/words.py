@@ -52,17 +52,15 @@ def search(
 
 
 def having(pets: QuerySet[Any], tag: str, filters: Iterable[str]) -> QuerySet[Any]:
-    """Return pets with a tag and values of filters, on SQLite by the index of words if it has several of them.
+    """Return pets with a tag and values of filters, by SQLite's index of words if it has several of them.
 
     It skips the pets that have one of them alone, while another index would read all of these.
     """
     conditions = _of_filters(tag, filters)
-    found: dict[str, Any] = {
-        "tables": ["pets_search"],
-        "where": [_FOUND_BY_WORDS],
-        "params": [" AND ".join(conditions)],
-    }
-    return pets.extra(**found) if len(conditions) > 1 else pets
+    if len(conditions) < 2:
+        return pets
+    found: dict[str, Any] = {"where": [_FOUND_BY_WORDS], "params": [" AND ".join(conditions)]}
+    return pets.extra(tables=["pets_search"], **found)
 
 
 def found_among(texts: Sequence[tuple[str, str | None]], text: str) -> list[int]:

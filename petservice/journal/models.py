@@ -12,7 +12,7 @@ from django.utils import timezone
 class Event(models.Model):
     """A login, a change of one or many records, or another act that someone may have to look up later.
 
-    An event is never changed, except that an undo names itself in the event that it has undone.
+    A committed event is never changed, except that an undo names itself in the event that it has undone.
     """
 
     class Kind(models.TextChoices):

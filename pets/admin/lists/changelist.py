@@ -123,7 +123,8 @@ class PetChangeList(OrderedChangeList):
             few = [*fitting.order_by().values_list("pk", "name", "tag")[: _MAX_TESTED + 1]]
             if len(few) <= _MAX_TESTED:
                 found = found_among([texts for _, *texts in few], self.query)
-                return pets.filter(Among("pk", [few[position][0] for position in found]))
+                keys = Among("pk", [few[position][0] for position in found])
+                return pets.filter(keys, *map(Unindexed, self.filters.values()))  # a pet may have changed since
         result: Any = search(self._by_index, self.query, *in_search)
         if any(len(word) > 1 for word in words_of(self.query)):
             result.with_whole_words = search(self._by_index.order_by(), self.query, *in_search, whole=True)
@@ -174,9 +175,9 @@ class PetChangeList(OrderedChangeList):
     def _indexed_filters(self) -> set[tuple[str, ...]]:
         """Return the filters that an index has together with the order."""
         names: set[tuple[str, ...]] = set(self.filters)
-        having: dict[str, set[tuple[str, ...]]] = {"status": {STATUS}, "sold_at": {STATUS, SOLD_DAYS}}
-        having["created_at"] = names - {SOLD_DAYS}
-        return names & having.get(self.order.removeprefix("-"), set())
+        of_order: dict[str, set[tuple[str, ...]]] = {"status": {STATUS}, "sold_at": {STATUS, SOLD_DAYS}}
+        of_order["created_at"] = names - {SOLD_DAYS}
+        return names & of_order.get(self.order.removeprefix("-"), set())
 
     @cached_property
     def suggestions(self) -> list[Suggestion]:

@@ -78,7 +78,8 @@ class PetFilterForm(forms.Form):
         value = self.cleaned_data.get
         _, kind = creator.KINDS.get(value("creator") or "", (None, None))
         sold = any(map(value, SOLD_DAYS)) and Pet.Status.SOLD.value
-        return [*filter(None, (value("status__exact"), sold, kind, value("no_tag") and "untagged"))]
+        in_use = filter(None, (value("status__exact"), sold, kind, value("no_tag") and "untagged"))
+        return [*dict.fromkeys(in_use)]  # once, if it is the status of both
 
 
 # The parameters of all filters in a URL.
