@@ -9,10 +9,18 @@ import pytest
 from petservice.apikeys import request_counter
 from petservice.apikeys.models import APIKey
 from petservice.apikeys.request_counter import RequestCounter
-from tests.apikeys.limits import client_with, shift_timestamps, statuses
+from tests.apikeys.limits import client_with, statuses
 from tests.redis_server import RedisServer
 
 pytestmark = [pytest.mark.redis, pytest.mark.django_db]
+
+
+def shift_timestamps(server: RedisServer, seconds: float) -> None:
+    """Move all timestamps in Redis into the past, as if this time had passed, or into the future if it is negative."""
+    for name in server.client.scan_iter():
+        timestamps = [int(timestamp) - int(seconds * 1_000_000) for timestamp in server.client.lrange(name, 0, -1)]
+        server.client.delete(name)
+        server.client.rpush(name, *timestamps)
 
 
 def test_the_limit_holds_in_any_period_of_60_seconds(redis_in_use: RedisServer) -> None:
