@@ -49,9 +49,9 @@ def add_event(
     """Add an event to the journal in the current transaction, and return it.
 
     `target` is the changed record, or the model of the records in `changes`. `count` is the number of records if these
-    are not recorded. The account is by default that of the request. Commands have no request, so their message ends
-    with the operating system user. Staff with all of the `permissions` can undo the event for an hour. Records that
-    end with their values are in the trash for 30 days.
+    are not recorded. The account is by default that of the request, whose user must be logged in then. Commands have no
+    request, so their message ends with the operating system user. Staff with all of the `permissions` can undo the
+    event for an hour. Records that end with their values are in the trash for 30 days.
     """
     user = account or getattr(request, "user", None)
     unnamed = COMMAND if request is None else ""

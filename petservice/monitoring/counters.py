@@ -3,7 +3,8 @@
 Every module may import this one. prometheus_client, in contrast, may be imported only where metrics are configured.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from threading import Lock
 
 _lock = Lock()
@@ -22,13 +23,14 @@ def count_on_loop(name: str, label: str, amount: float = 1) -> None:
     _amounts_of_loop[name, label] += amount
 
 
-def take() -> dict[tuple[str, str], float]:
+def take() -> Mapping[tuple[str, str], float]:
     """Return what was counted since the last call, also by a process from which this one was forked since then.
 
     Only the thread of the event loop may call it.
     """
     with _lock:
-        taken = _amounts | _amounts_of_loop
+        taken = Counter(_amounts)
         _amounts.clear()
+    taken.update(_amounts_of_loop)  # which adds
     _amounts_of_loop.clear()
     return taken

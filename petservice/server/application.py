@@ -16,7 +16,7 @@ from contextvars import copy_context
 from functools import partial
 from math import inf
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from petservice.wsgi import Handler
 from petservice.wsgi import application as wsgi_application
@@ -53,7 +53,6 @@ logger = logging.getLogger(__name__)
 # Seconds between two counts of all pets, each of which reads an index of all pets.
 COUNT_INTERVAL = 3600.0
 
-Message = dict[str, Any]
 T = TypeVar("T")
 
 
