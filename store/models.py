@@ -17,8 +17,8 @@ class InventoryItem(Pet):
 class InventoryCounter(models.Model):
     """A shard of the number of pets with one status; the number is the sum of the shards.
 
-    Only the triggers in store.triggers write the counters. Concurrent writers of one status use different shards, so
-    that no writer waits until the transaction of another writer ends.
+    Only triggers (store/migrations/_triggers.py) write the counters. Concurrent writers of one status use different
+    shards, so that no writer waits until the transaction of another writer ends.
     """
 
     status = models.CharField(max_length=9, choices=Pet.Status)

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from store import triggers
+from store.migrations import _triggers as triggers
 
 
 def create(apps, schema_editor):

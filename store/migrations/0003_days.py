@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from store import triggers
+from store.migrations import _triggers as triggers
 
 # The same by the day on which a pet was created, in UTC. On SQLite a time is text that begins with its day.
 SQLITE_CREATE_DAYS = [

@@ -2,7 +2,7 @@ from importlib import import_module
 
 from django.db import migrations
 
-from store import triggers
+from store.migrations import _triggers as triggers
 
 days = import_module("store.migrations.0003_days")
 

@@ -1,7 +1,7 @@
 from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
 
-from store import triggers
+from store.migrations import _triggers as triggers
 
 _NAME = "store_inventorycounter_newest"
 # Each update leaves a dead row, and one that another transaction may still see cannot be removed. An index lists equal

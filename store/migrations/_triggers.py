@@ -1,7 +1,7 @@
 """The triggers that update the counters of pets by status at each write to the table of pets.
 
-A migration installs them. To change them, add a migration with the new statements. Existing databases would not get an
-edit of these constants.
+Migration 0002 installs them. To change them, add a migration with the new statements, because existing databases would
+not get an edit of these constants.
 """
 
 from typing import Any
