@@ -83,10 +83,11 @@ class AccessLog:
         self._descriptor = descriptor
         self._process = os.getpid()
         self.metrics = metrics
+        # Whether requests have traces or spans, which the metrics do not need.
+        self.traces = descriptor is not None or sends_spans()
 
-    def begin(self, record: AccessRecord, headers: Iterable[tuple[bytes, bytes]]) -> None:
-        """Begin the record of a request that has arrived, and its span."""
-        record.started = time.monotonic()
+    def begin_trace(self, record: AccessRecord, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        """Begin the trace of a request that has arrived, and its span."""
         if self._descriptor is not None:  # only lines have the trace, and where the time went
             for name, value in headers:
                 if name == b"traceparent":

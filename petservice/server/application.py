@@ -148,15 +148,18 @@ class Application:
         self._password_checks = asyncio.Semaphore(limits.CONCURRENT_LOGINS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self.access_log is not None:
-            self.access_log.begin(scope, scope.headers)
+        access_log = self.access_log
+        if access_log is not None:
+            scope.started = time.monotonic()
+            if access_log.traces:
+                access_log.begin_trace(scope, scope.headers)
         try:
             response = await self._answer(scope, receive)
             scope.status = response[0]
             await send(response)
         finally:
-            if self.access_log is not None:
-                self.access_log.end(scope)
+            if access_log is not None:
+                access_log.end(scope)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
         """Return the response of the fast path, or else that of Django, or an error response."""
