@@ -5,6 +5,9 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, Histogram
 
 from petservice import __version__
 from petservice.monitoring.exporter import reserve_space
@@ -31,6 +34,24 @@ def test_every_request_of_every_kind_is_counted_once_over_all_workers(observed: 
     assert observed.sample(f"{name}_count", route=route) == number
     assert observed.sample(f"{name}_bucket", route=route, le="+Inf") == number
     assert 0 < observed.sample(f"{name}_sum", route=route) < 60
+
+
+@given(st.lists(st.sampled_from([0.0, 0.001, 0.00100001, 0.5, 30.0, 31.0]) | st.floats(0, 100)))
+def test_durations_that_are_counted_together_are_in_the_buckets_of_each(durations: list[float]) -> None:
+    from petservice.monitoring.metrics import _BOUNDS, DurationHistogram
+
+    together = DurationHistogram("seconds", "Seconds.", registry=CollectorRegistry(), buckets=_BOUNDS)
+    one_by_one = Histogram("seconds", "Seconds.", registry=CollectorRegistry(), buckets=_BOUNDS)
+    for duration in durations:
+        one_by_one.observe(duration)
+
+    together.add([*durations])
+
+    def buckets(histogram: Histogram) -> dict[str, float]:
+        samples = next(iter(histogram.collect())).samples
+        return {one.labels["le"]: one.value for one in samples if one.name.endswith("_bucket")}
+
+    assert buckets(together) == buckets(one_by_one)
 
 
 def test_clients_cannot_create_time_series(observed: Observed) -> None:
