@@ -4,6 +4,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
+import psycopg
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.dispatch import receiver
@@ -57,8 +58,7 @@ def kind_of_error(error: Exception) -> str:
     error = error.__cause__ if isinstance(error.__cause__, Exception) else error  # the driver's
     code: str | None = getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", None)
     if code is None:  # psycopg could not reach the server, or no connection of the fast path became free
-        is_lost = isinstance(error, TimeoutError) or type(error).__name__ == "OperationalError"
-        return "connection" if is_lost else "other"
+        return "connection" if isinstance(error, psycopg.OperationalError | TimeoutError) else "other"
     if code.startswith("SQLITE_CONSTRAINT"):
         return "constraint"
     return _KINDS.get(code) or _KINDS_OF_CLASS.get(code[:2], "other")

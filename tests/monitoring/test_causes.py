@@ -95,6 +95,7 @@ def test_errors_of_the_database_have_kinds() -> None:
         (errors.TooManyConnections, "connection"),
         (errors.AdminShutdown, "connection"),
         (errors.OperationalError, "connection"),  # the server cannot be reached
+        (errors.ConnectionTimeout, "connection"),  # the server is silent
         ("SQLITE_INTERRUPT", "timeout"),
         ("SQLITE_BUSY", "lock"),
         ("SQLITE_FULL", "disk_full"),
