@@ -20,7 +20,7 @@ from petservice.api.viewsets import location
 from petservice.apikeys import authentication, keys, permissions, usage
 from petservice.fastpath.usual import Operation, UsualRequest, usual
 from petservice.monitoring.counters import count
-from petservice.monitoring.database_calls import DatabaseCall
+from petservice.monitoring.database_calls import DatabaseCall, kind_of_error
 from petservice.monitoring.logs import request_id
 from store.services import all_counts
 
@@ -78,7 +78,9 @@ class FastPath:
                 return None
             content = orjson.dumps(answer.content)
         except Exception as error:
-            logger.exception("%s failed: %s", request.url, error)
+            # During an outage of the database, each request fails, and its traceback says nothing more.
+            is_unknown = kind_of_error(error) in ("constraint", "other")
+            logger.error("%s failed: %s", request.url, error, exc_info=is_unknown)
             answer = Answer(500, envelope(500, MESSAGES[500]))
             content = orjson.dumps(answer.content)
         scope.request_id, scope.address, scope.fast_path_operation = request.id, request.address, request.operation

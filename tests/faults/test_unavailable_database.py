@@ -91,6 +91,9 @@ def test_requests_fail_in_time_while_the_server_does_not_respond_and_succeed_aft
         repeated = {"POST 409 conflict"} if is_silent else set()
         assert load.saw.keys() <= OUTCOMES | repeated
         assert load.slowest_failure() < max_wait, "no request waits for the end of the outage"
+        text = service.log.read_text()
+        assert "/v1/pets failed: " in text
+        assert "petservice/fastpath/" not in text, "a traceback of each request would fill the log"
         load.created |= created(firsts)
         with service.client(key) as client:
             assert lost(load, client) == []
