@@ -119,7 +119,8 @@ def usual(scope: Any) -> UsualRequest | None:
 
 @lru_cache(maxsize=100)  # most requests have one of few hosts
 def _is_served(host: str, allowed: tuple[str, ...]) -> bool:
-    return validate_host(split_domain_port(host)[0], allowed)
+    domain, _ = split_domain_port(host)  # no domain if the host is malformed, which `*` would allow
+    return bool(domain) and validate_host(domain, allowed)
 
 
 def _operation(method: str, path: bytes, query: bytes) -> tuple[Operation, str, Page] | None:
