@@ -17,14 +17,7 @@ from petservice.middleware import error_response_for, request_id_of
 from petservice.monitoring.access_log import INVALID_REQUEST, AccessRecord
 from petservice.monitoring.counters import count
 from petservice.monitoring.redaction import echo
-from petservice.server.limits import (
-    LINGER,
-    MAX_PIECE_BYTES,
-    MAX_UNREAD_BYTES,
-    MIN_BYTES_PER_SECOND,
-    REQUEST_TIMEOUT,
-    RESPONSE_PIECE_BYTES,
-)
+from petservice.server import limits
 from petservice.server.messages import Response, Scope, encoded, head
 
 # The reasons of refusals in the metrics, by status.
@@ -79,7 +72,7 @@ class Connection(asyncio.Protocol):
         # Whether more of the body has arrived, or its end, and whether the client reads.
         self._more, self._writable = asyncio.Event(), asyncio.Event()
         self._writable.set()
-        self._enter(State.IDLE, REQUEST_TIMEOUT)
+        self._enter(State.IDLE, limits.REQUEST_TIMEOUT)
 
     def _enter(self, state: State, seconds: float | None) -> None:
         self.state = state
@@ -119,24 +112,24 @@ class Connection(asyncio.Protocol):
         if self.state is State.LINGERING:
             return
         if self.state is State.IDLE:
-            self._enter(State.RECEIVING, REQUEST_TIMEOUT)
+            self._enter(State.RECEIVING, limits.REQUEST_TIMEOUT)
             self._began = time.monotonic()
             self._is_head = data.startswith(b"HEAD ")
         if self._parser.is_complete:  # it waits for the response to the request before
             self._unread += data
-            if len(self._unread) > MAX_UNREAD_BYTES:
+            if len(self._unread) > limits.MAX_UNREAD_BYTES:
                 self._transport.pause_reading()
             return
         if self._deadline is not None and self.state is State.RECEIVING:
-            self._deadline += len(data) / MIN_BYTES_PER_SECOND
+            self._deadline += len(data) / limits.MIN_BYTES_PER_SECOND
         self._parse(data)
 
     def _parse(self, data: bytes) -> None:
         position = 0
         try:
             while position < len(data) and self.state is not State.LINGERING and not self._parser.is_complete:
-                self._parser.feed(data[position : position + MAX_PIECE_BYTES])
-                position += MAX_PIECE_BYTES
+                self._parser.feed(data[position : position + limits.MAX_PIECE_BYTES])
+                position += limits.MAX_PIECE_BYTES
         except LimitRequestLine as error:
             self._refuse(414, str(error))
         except LimitRequestHeaders as error:
@@ -157,7 +150,7 @@ class Connection(asyncio.Protocol):
 
     def _body_received(self, part: bytes) -> None:
         self._body += part
-        if len(self._body) > MAX_UNREAD_BYTES:
+        if len(self._body) > limits.MAX_UNREAD_BYTES:
             self._transport.pause_reading()
         self._more.set()
 
@@ -219,17 +212,17 @@ class Connection(asyncio.Protocol):
         if self._is_head:
             body = b""
         data = head(status, headers, is_last=self._is_last) + body
-        for start in range(0, len(data), RESPONSE_PIECE_BYTES):
+        for start in range(0, len(data), limits.RESPONSE_PIECE_BYTES):
             if start > 0:
                 await asyncio.sleep(0)
                 await self._writable.wait()
-            self._transport.write(data[start : start + RESPONSE_PIECE_BYTES])
+            self._transport.write(data[start : start + limits.RESPONSE_PIECE_BYTES])
         await self._writable.wait()
 
     def pause_writing(self) -> None:
         self._writable.clear()
         if self.state in (State.RECEIVING, State.RESPONDING):
-            self._enter(State.STALLED, REQUEST_TIMEOUT)
+            self._enter(State.STALLED, limits.REQUEST_TIMEOUT)
 
     def resume_writing(self) -> None:
         self._writable.set()
@@ -237,7 +230,7 @@ class Connection(asyncio.Protocol):
             if self._has_responded or self._parser.is_complete:
                 self._enter(State.RESPONDING, None)
             else:  # it did not read `100 Continue`, and has the rest of its request to send
-                self._enter(State.RECEIVING, REQUEST_TIMEOUT)
+                self._enter(State.RECEIVING, limits.REQUEST_TIMEOUT)
 
     # Ends.
 
@@ -275,7 +268,7 @@ class Connection(asyncio.Protocol):
     def _close(self) -> None:
         """Close the connection, at once if the client has sent nothing that has not been read."""
         has_all = self.state is State.IDLE or (self._parser.is_complete and not self._unread)
-        self._enter(State.LINGERING, LINGER)
+        self._enter(State.LINGERING, limits.LINGER)
         if has_all:
             self._transport.close()
             return
@@ -295,8 +288,8 @@ class Connection(asyncio.Protocol):
         """Close the connection if its deadline has passed, with an error response if a request has begun."""
         if self._deadline is None or now <= self._deadline:
             return
-        if self.state is State.RECEIVING and len(self._body) > MAX_UNREAD_BYTES:
-            self._deadline = now + REQUEST_TIMEOUT  # the client waits, until the application takes the body
+        if self.state is State.RECEIVING and len(self._body) > limits.MAX_UNREAD_BYTES:
+            self._deadline = now + limits.REQUEST_TIMEOUT  # the client waits, until the application takes the body
         elif self.state is State.RECEIVING:
             self._refuse(408, "The request took too long.")
         elif self.state is State.IDLE:

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from petservice.api.errors import MESSAGES
-from petservice.server.connection import REQUEST_TIMEOUT
+from petservice.server.limits import REQUEST_TIMEOUT
 from tests.server.connections import CHUNKED, MALFORMED_CHUNK, Client, assert_rejected, get, response_to
 from tests.service import Service
 from tests.waiting import wait_until
