@@ -5,14 +5,12 @@ It sends a part of them, one kind after the other, and multiplies. It needs `wrk
 
 import argparse
 from typing import NamedTuple
-from uuid import uuid4
 
 from tests.benchmarks.databases import DATABASES, Database, connected
 from tests.benchmarks.filled_databases import Seeded, seeded_database
 from tests.benchmarks.peers import load
 from tests.benchmarks.processes import conditions
 from tests.benchmarks.tables import print_header, print_row
-from tests.benchmarks.wrk import Wrk
 from tests.service import running_service
 
 PETS = 10_000
@@ -71,16 +69,11 @@ def send(filled: Seeded, scenario: str, seconds: int) -> tuple[int, int]:
     database = filled.database
     with connected(database) as connection:
         found = connection.execute("SELECT CAST(id AS text) FROM pets_pet LIMIT 1000").fetchall()
-    ids = database.folder / "ids"
-    ids.write_text("".join(f"{pet_id}\n" for (pet_id,) in found))
-    arguments = (scenario, str(ids), str(uuid4()))
     # As in production, where each request has a line.
     with running_service(database.folder, DATABASE_URL=database.url, PETSERVICE_LOG_FORMAT="json") as service:
         logged = service.log.stat().st_size
-        url, headers = service.url + load.PATHS[scenario], [f"X-API-Key: {filled.key}"]
-        wrk = Wrk(url, headers, load.SCRIPT, *arguments, folder=database.folder, connections=16, seconds=seconds)
-        seen = wrk.responses()
-    assert not seen.failed, f"{seen.failed} of {seen.number} requests failed"
+        target = load.Target(service.url, service.process.pid, database.server, filled.key)
+        seen = load.measure(target, scenario, [pet_id for (pet_id,) in found], seconds, 16, database.folder)
     return seen.number, service.log.stat().st_size - logged
 
 

@@ -5,12 +5,12 @@ of the machine's speed affect all. Each start of a server has a new copy of a da
 checks the responses before it measures.
 
 Every server looks up the API key in the database for each request, and writes a pet to the disk before it responds.
-Only the service has idempotency keys; in these scenarios the peers' cells are empty. The peers count all pets for the
-inventory, and the service keeps the counts.
+Only the service has idempotency keys; in these scenarios the peers' cells are empty, and the ratios are those to a
+plain post. The peers count all pets for the inventory, and the service keeps the counts.
 
 The program needs `wrk`. The bare callable and Django REST framework use the packages of the service.
 
-`--before REVISION` adds the service at an earlier git revision, and a table of the ratios to it. It uses the packages
+`--before REVISION` adds the service at an earlier git revision, and tables of the ratios to it. It uses the packages
 that are installed here, so that a difference comes from the service's own code.
 """
 
@@ -19,21 +19,22 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 
-from tests.benchmarks.databases import DATABASES, Database, copy_of, empty_database
+from tests.benchmarks.databases import DATABASES, Database, connected, copy_of, empty_database
 from tests.benchmarks.peers import tables
-from tests.benchmarks.peers.databases import settings
 from tests.benchmarks.peers.load import IDEMPOTENT, PATHS, Target, create_replayed_pet, measure
-from tests.benchmarks.peers.pets import Access, make_pets
 from tests.benchmarks.peers.responses import wrong_responses
 from tests.benchmarks.peers.servers import (
-    PEERS,
-    SERVICE,
+    BASELINE,
+    SERVERS,
+    WITH_METRICS,
+    Access,
     Server,
     earlier_service,
     fill,
     running,
-    service,
+    settings,
 )
 from tests.benchmarks.processes import conditions, memory
 from tests.service import ROOT
@@ -44,26 +45,25 @@ class Comparison:
 
     def __init__(self, name: str, servers: Sequence[Server], stack: ExitStack, options: argparse.Namespace) -> None:
         self._options = options
-        self._pets = make_pets(options.pets)
-        self._filled: dict[str, tuple[Database, Access]] = {}
-        for server in servers:
-            if _template(server) not in self._filled:
-                database = stack.enter_context(empty_database(name))
-                self._filled[_template(server)] = database, fill(server, database, self._pets)
+        self._filled: dict[Path, tuple[Database, Access]] = {}
+        for folder in {_service_of(server) for server in servers}:
+            database = stack.enter_context(empty_database(name))
+            self._filled[folder] = database, fill(folder, database, options.pets)
         self.settings = settings(database)
         names = [server.name for server in servers]
         self.results = tables.Results(options.scenarios, {name: {} for name in names}, {name: [] for name in names})
 
     def run(self, server: Server) -> None:
         """Start a server, check its responses, and measure each scenario once."""
-        filled, access = self._filled[_template(server)]
+        filled, access = self._filled[_service_of(server)]
+        with connected(filled) as connection:
+            ids = [pet for (pet,) in connection.execute("SELECT CAST(id AS text) FROM pets_pet").fetchall()]
         with copy_of(filled) as database, running(server, database) as (base_url, pid):
-            if wrong := wrong_responses(base_url, access, self._pets, idempotent=server.is_service):
+            if wrong := wrong_responses(base_url, access, filled, idempotent=server.is_service):
                 raise RuntimeError("\n".join([f"{server.name} gives wrong responses:", *wrong]))
             target = Target(base_url, pid, database.server, access.key)
             if server.is_service:
                 create_replayed_pet(target)
-            ids = [pet.id for pet in self._pets]
             for scenario in self._options.scenarios:
                 if server.is_service or scenario not in IDEMPOTENT:
                     measured = [
@@ -74,8 +74,9 @@ class Comparison:
             self.results.memory[server.name].append(memory(pid))
 
 
-def _template(server: Server) -> str:
-    return server.name if server.is_service else "peers"
+def _service_of(server: Server) -> Path:
+    """Return the folder of the service that fills the database of a server."""
+    return server.folder if server.is_service else ROOT
 
 
 def caption(name: str, settings: str, options: argparse.Namespace) -> str:
@@ -93,9 +94,11 @@ def caption(name: str, settings: str, options: argparse.Namespace) -> str:
 def arguments() -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    names = [SERVICE, *(peer.name for peer in PEERS)]
+    names = [server.name for server in SERVERS]
+    usual = [name for name in names if name != WITH_METRICS]
     parser.add_argument("--databases", nargs="+", choices=DATABASES, default=DATABASES)
-    parser.add_argument("--servers", nargs="+", choices=names, default=names)
+    parser.add_argument("--servers", nargs="+", choices=names, default=usual)
+    parser.add_argument("--base", choices=names, default=BASELINE, help="the server for the ratios")
     parser.add_argument("--scenarios", nargs="+", choices=PATHS, default=list(PATHS))
     parser.add_argument("--before", action="append", default=[], metavar="REVISION", help="may be repeated")
     parser.add_argument("--rounds", type=int, default=5)
@@ -115,8 +118,8 @@ def compare(name: str, servers: Sequence[Server], options: argparse.Namespace) -
                 print(f"{name}, round {number + 1}: {server.name}", file=sys.stderr, flush=True)
                 comparison.run(server)
         print(caption(name, comparison.settings, options))
-        has_server = name == "PostgreSQL"
-        report = tables.report(comparison.results, has_server=has_server, service=SERVICE, earlier=options.before)
+        bases = [base for base in (options.base, *options.before) if base in comparison.results.runs]
+        report = tables.report(comparison.results, has_server=name == "PostgreSQL", bases=bases)
         print(f"\n{report}\n", flush=True)
 
 
@@ -126,9 +129,8 @@ def main() -> None:
     describe = ["git", "-C", ROOT, "describe", "--always", "--dirty"]
     options.revision = subprocess.check_output(describe, text=True).strip()
     with ExitStack() as stack:
-        ours = [service(), *(stack.enter_context(earlier_service(revision)) for revision in options.before)]
-        names = [*options.servers, *options.before]
-        servers = [server for server in [*ours, *PEERS] if server.name in names]
+        servers = [server for server in SERVERS if server.name in options.servers]
+        servers += [stack.enter_context(earlier_service(revision)) for revision in options.before]
         for name in options.databases:
             compare(name, servers, options)
 

@@ -26,8 +26,9 @@ SCRIPT = Path(__file__).with_suffix(".lua").read_text()
 
 
 class Measurement(NamedTuple):
-    """One run: rate per second, p99 in milliseconds, and CPU in milliseconds per request."""
+    """One run: number of requests, rate per second, p99 in milliseconds, and CPU in milliseconds per request."""
 
+    number: int
     rate: float
     p99: float
     cpu: float
@@ -61,6 +62,7 @@ def measure(
     assert seen.number, "no requests"
     assert not seen.failed, f"{seen.failed} of {seen.number} requests failed"  # a fast error is no result
     return Measurement(
+        number=seen.number,
         rate=seen.rate,
         p99=seen.p99,
         cpu=(cpu_seconds(target.pid) - before) / seen.number * 1000,

@@ -1,4 +1,4 @@
--- The tables of the peers, in SQL that SQLite and PostgreSQL both accept.
+-- The tables of the peers, in SQL that SQLite and PostgreSQL both accept, with the pets and keys of the service.
 CREATE TABLE pet (
     id     varchar(36) NOT NULL PRIMARY KEY,
     name   varchar(255) NOT NULL,
@@ -10,3 +10,5 @@ CREATE TABLE api_key (
     digest     varchar(64) NOT NULL UNIQUE,
     revoked_at timestamptz NULL
 );
+INSERT INTO pet SELECT CAST(id AS text), name, tag, status FROM pets_pet;
+INSERT INTO api_key SELECT id, digest, revoked_at FROM apikeys_apikey;

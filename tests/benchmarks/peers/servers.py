@@ -8,20 +8,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from tests.benchmarks.databases import Database
-from tests.benchmarks.peers import databases
-from tests.benchmarks.peers.pets import Access, Pet, as_csv, peer_access
+from tests.benchmarks.databases import Database, connected
+from tests.benchmarks.sample_records import write_csv
 from tests.service import ROOT, free_port, responds
 from tests.waiting import wait_until
 
 HERE = Path(__file__).parent
+SCHEMA = (HERE / "schema.sql").read_text()
 CORES = os.cpu_count() or 1
 SERVICE = "this service"
+WITH_METRICS = "with metrics"
 BASELINE = "bare WSGI"
 # Prefixes of variables that configure the service and must not reach a server from the shell.
 _SETTINGS = ("PETSERVICE_", "DJANGO_", "GUNICORN_", "TLS_", "DEBUG", "REDIS_", "WEB_", "ALLOWED_", "CSRF_", "PYTHON")
-_GUNICORN = "-m gunicorn --bind 127.0.0.1:{port} --log-level warning"
+_GUNICORN = "{python} -m gunicorn --bind 127.0.0.1:{port} --log-level warning"
+_SERVE = "{python} manage.py serve --bind 127.0.0.1:{port}"
 
 
 @dataclass(frozen=True)
@@ -34,26 +37,30 @@ class Server:
     is_service: bool = False
 
 
+class Access(NamedTuple):
+    """An API key that works, and one that has been revoked."""
+
+    key: str
+    revoked_key: str
+
+
 # The number of worker processes is the one that gunicorn's documentation recommends, 2 x cores + 1. The bare callable
 # does little but compute, so it has one more than there are cores.
-PEERS = [
+SERVERS = [
+    Server(SERVICE, ROOT, _SERVE, is_service=True),
+    Server(WITH_METRICS, ROOT, f"env METRICS_BIND=127.0.0.1:{{metrics}} {_SERVE}", is_service=True),
     Server(
         BASELINE,
         HERE / "bare_wsgi",
-        f"{{python}} {_GUNICORN} --workers {CORES + 1} --http-parser fast --worker-tmp-dir /dev/shm app:app",
+        f"{_GUNICORN} --workers {CORES + 1} --http-parser fast --worker-tmp-dir /dev/shm app:app",
     ),
     Server(
         "Django REST framework",
         HERE / "django_rest_framework",
-        f"{{python}} {_GUNICORN} --workers {2 * CORES + 1} --env DJANGO_SETTINGS_MODULE=config"
+        f"{_GUNICORN} --workers {2 * CORES + 1} --env DJANGO_SETTINGS_MODULE=config"
         " django.core.wsgi:get_wsgi_application()",
     ),
 ]
-
-
-def service(name: str = SERVICE, folder: Path = ROOT) -> Server:
-    """Return the service in a checkout."""
-    return Server(name, folder, "{python} manage.py serve --bind 127.0.0.1:{port}", is_service=True)
 
 
 @contextmanager
@@ -64,29 +71,31 @@ def earlier_service(revision: str) -> Iterator[Server]:
         git = ["git", "-C", str(ROOT), "worktree"]
         subprocess.run([*git, "add", "--quiet", "--detach", checkout, revision], check=True)
         try:
-            yield service(revision, checkout)
+            yield Server(revision, checkout, _SERVE, is_service=True)
         finally:
             subprocess.run([*git, "remove", "--force", checkout], check=True)
 
 
-def fill(server: Server, database: Database, pets: list[Pet]) -> Access:
-    """Fill the database that copies are made of, and return its API keys."""
-    if not server.is_service:
-        databases.fill(database, pets)
-        return peer_access()
+def fill(folder: Path, database: Database, pets: int) -> Access:
+    """Fill the database that copies are made of by the service in a folder, and return its API keys."""
 
-    def manage(*arguments: str, text: str | None = None) -> str:
+    def manage(*arguments: str | Path) -> str:
         command = [sys.executable, "manage.py", *arguments]
         environment = _environment(database)
-        ended = subprocess.run(
-            command, cwd=server.folder, env=environment, input=text, stdout=subprocess.PIPE, text=True, check=True
-        )
+        ended = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True)
         return ended.stdout.strip()
 
     manage("migrate", "--verbosity", "0")
-    manage("import_pets", "--format", "csv", "-", text=as_csv(pets))
+    file = database.folder / "pets.csv"
+    write_csv(file, pets)
+    manage("import_pets", file)
     access = Access(manage("create_api_key", "Benchmark"), manage("create_api_key", "Revoked"))
     manage("revoke_api_key", access.revoked_key)
+    with connected(database) as connection:
+        for statement in SCHEMA.split(";")[:-1]:
+            connection.execute(statement)
+        connection.execute("VACUUM")
+        connection.execute("ANALYZE")
     return access
 
 
@@ -94,7 +103,7 @@ def fill(server: Server, database: Database, pets: list[Pet]) -> Access:
 def running(server: Server, database: Database) -> Iterator[tuple[str, int]]:
     """Start a server with a database, yield its base URL and its process id, and stop it at the end."""
     port = free_port()
-    command = server.command.format(python=sys.executable, port=port).split()
+    command = server.command.format(python=sys.executable, port=port, metrics=free_port()).split()
     with (database.folder / "log").open("w+") as log:
         process = subprocess.Popen(command, cwd=server.folder, env=_environment(database), stdout=log, stderr=log)
         base_url = f"http://127.0.0.1:{port}"
@@ -106,6 +115,18 @@ def running(server: Server, database: Database) -> Iterator[tuple[str, int]]:
         finally:
             process.terminate()
             process.wait(timeout=40)
+
+
+def settings(database: Database) -> str:
+    """Describe the version and the durability settings, which are the same for every server."""
+    with connected(database) as connection:
+        if database.server is None:
+            [(version,)] = connection.execute("SELECT sqlite_version()").fetchall()
+            return f"SQLite {version}, `journal_mode=WAL`, `synchronous=FULL` for every server"
+        names = ("server_version", "synchronous_commit", "fsync", "shared_buffers")
+        version, *values = (connection.execute(f"SHOW {name}").fetchall()[0][0] for name in names)
+    shown = ", ".join(f"`{name}={value}`" for name, value in zip(names[1:], values, strict=True))
+    return f"PostgreSQL {version} on the same machine, {shown}"
 
 
 def _environment(database: Database) -> dict[str, str]:
