@@ -1,10 +1,10 @@
 """Connections that repeat a request without a pause, for tests of what they do to other clients."""
 
 import asyncio
-import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import cast
+
+from anyio.from_thread import start_blocking_portal
 
 from tests.service import Service
 from tests.waiting import wait_until
@@ -16,63 +16,42 @@ class Busy:
     responses = 0
 
 
-class BusyConnection(asyncio.Protocol):
-    """A connection that sends its request again at the end of each response."""
-
-    def __init__(self, request: bytes, statuses: Collection[int], busy: Busy) -> None:
-        self._request = request
-        self._statuses = statuses
-        self._busy = busy
-        self._received = b""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)
-
-    def data_received(self, data: bytes) -> None:
-        self._received += data
-        head, end, body = self._received.partition(b"\r\n\r\n")
-        if not end or (self._request[:4] != b"HEAD" and len(body) < _length(head)):
-            return
-        assert int(head.split(b" ")[1]) in self._statuses, data
-        self._received = b""
-        self._busy.responses += 1
-        self.send()
-
-    def send(self) -> None:
-        self._transport.write(self._request)
-
-
-def _length(head: bytes) -> int:
-    return int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+async def _repeat(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes, statuses: Collection[int], busy: Busy
+) -> None:
+    while True:
+        writer.write(request)
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        if not request.startswith(b"HEAD"):
+            await reader.readexactly(int(head.partition(b"content-length: ")[2].split(b"\r\n")[0]))
+        assert int(head.split(b" ")[1]) in statuses, head
+        busy.responses += 1
 
 
 @contextmanager
 def busy_connections(service: Service, requests: list[bytes], *, statuses: Collection[int] = (200,)) -> Iterator[Busy]:
     """Keep a connection busy with each of these requests until the end of the block, on a thread."""
-    busy, loop = Busy(), asyncio.new_event_loop()
-    errors: list[object] = []
-    loop.set_exception_handler(lambda _, context: errors.append(context.get("exception")))
-    connections = [BusyConnection(request, statuses, busy) for request in requests]
+    busy = Busy()
+    port = int(service.url.rpartition(":")[2])
+    tls = service.tls if service.url.startswith("https:") else None
 
-    async def connect() -> None:
-        port = int(service.url.rpartition(":")[2])
-        tls = service.tls if service.url.startswith("https:") else None
-        for connection in connections:
-            await loop.create_connection(lambda connection=connection: connection, "127.0.0.1", port, ssl=tls)
-        for connection in connections:  # when all are accepted, because a busy service accepts them slowly
-            connection.send()
+    async def repeat_all() -> None:
+        # All are accepted before the first request, because a busy service accepts them slowly.
+        streams = [await asyncio.open_connection("127.0.0.1", port, ssl=tls) for _ in requests]
+        try:
+            await asyncio.gather(
+                *(_repeat(*one, sent, statuses, busy) for one, sent in zip(streams, requests, strict=True))
+            )
+        finally:
+            for _, writer in streams:
+                writer.transport.abort()
 
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    try:
-        asyncio.run_coroutine_threadsafe(connect(), loop).result(timeout=60)
-        wait_until(lambda: errors or busy.responses >= len(requests))
-        yield busy
-        assert errors == []
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        for connection in connections:
-            connection._transport.abort()
-        loop.run_until_complete(asyncio.sleep(0))
-        loop.close()
+    with start_blocking_portal("asyncio", {"use_uvloop": True}) as portal:
+        running = portal.start_task_soon(repeat_all)
+        try:
+            wait_until(lambda: running.done() or busy.responses >= len(requests))
+            yield busy
+            if running.done():
+                running.result()
+        finally:
+            running.cancel()
