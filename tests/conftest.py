@@ -8,7 +8,6 @@ from functools import cache
 from math import inf
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -16,6 +15,7 @@ from django.contrib.auth.models import User
 from django.core.cache import cache as django_cache
 from django.db import connection
 from django.test import Client, client
+from django.test.utils import setup_databases, teardown_databases
 
 from petservice import __main__ as command_line
 from petservice.api.readiness import readiness
@@ -48,22 +48,25 @@ def pytest_sessionfinish() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def django_db_setup(
-    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
+    django_test_environment: None,
+    django_db_modify_db_settings: None,
+    django_db_blocker: Any,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[None]:
-    """Make the test database a template for the services' databases, and wait at the end until it is unused."""
+    """Create the test database, also without a test that asks for it, as a template for the services' databases."""
     folder = tmp_path_factory.mktemp("template")
     with django_db_blocker.unblock():
+        created = setup_databases(verbosity=0, interactive=False, serialized_aliases=set())
         connection.close()  # PostgreSQL neither copies nor drops a database that has connections
         with fresh_database_url(folder, template=url_of_the_test_database()) as url:
             templates.append(stopped_service(folder, url))
             yield
-        name = connection.settings_dict["NAME"]
-        # Without tests that use a test database, there is none. Other processes use the database of the URL.
-        if connection.vendor == "postgresql" and name != urlsplit(os.environ["DATABASE_URL"]).path.removeprefix("/"):
-            connection.close()
+        connection.close()
+        if connection.vendor == "postgresql":
             with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as server:
                 others = "SELECT 1 FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
-                wait_until(lambda: not server.execute(others, [name]).fetchone())
+                wait_until(lambda: not server.execute(others, [connection.settings_dict["NAME"]]).fetchone())
+        teardown_databases(created, verbosity=0)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -18,8 +18,6 @@ from tests.service import Service
 # The part of a URL before the name of the database, the name, and the part after it.
 _NAME = r"^(postgresql://[^/]*/)([^?]*)(.*)$"
 
-_NAME_OUTSIDE_TESTS = str(connection.settings_dict["NAME"])
-
 
 @contextmanager
 def fresh_database_url(folder: Path, *, template: str = "") -> Iterator[str]:
@@ -62,18 +60,13 @@ templates: list[Service] = []
 
 @cache
 def _migrated_url() -> str:
-    """Return the URL of the template, after it has got all tables and an API key."""
-    if not url_of_the_test_database():  # otherwise the template is a copy of that migrated database
-        templates[-1].manage("migrate", "--verbosity", "0")
+    """Return the URL of the template, after it has got an API key."""
     templates[-1].create_key()
     return templates[-1].environment["DATABASE_URL"]
 
 
 def url_of_the_test_database() -> str:
-    """Return the URL of the test database, or an empty string if no test of this run needs one."""
     name = str(connection.settings_dict["NAME"])
-    if name == _NAME_OUTSIDE_TESTS:
-        return ""
     return f"sqlite:///{name}" if connection.vendor == "sqlite" else _url_on(os.environ["DATABASE_URL"], name)
 
 

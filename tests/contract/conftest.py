@@ -11,15 +11,6 @@ from tests.contract.transports import ClientTransport, SocketTransport, Transpor
 from tests.service import GUNICORN, Service
 
 
-def pytest_itemcollected(item: pytest.Function) -> None:
-    """Let pytest-django create the test database for the test client, whose fixture asks for it too late.
-
-    Without it, these tests run alone would use the database of the developer.
-    """
-    if hasattr(item, "callspec") and item.callspec.params.get("transport") == "client":
-        item.fixturenames.append("db")
-
-
 @pytest.fixture(scope="session")
 def socket_transport(service: Service, django_db_blocker: DjangoDbBlocker) -> SocketTransport:
     """A transport over sockets to the shared service."""
