@@ -7,16 +7,19 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum, auto
 from pathlib import Path
+from threading import Event
 from typing import Any, NamedTuple
 
 import httpx
 import pytest
 
-from tests.contract.failing_proxy import Fault, failing_proxy
-from tests.contract.transports import Headers, Reply, SocketTransport
+from tests.contract.transports import Reply, SocketTransport
 from tests.documents import block
+from tests.http_server import Request, http_server
 from tests.service import TLS, Service, free_port
 
 pytestmark = pytest.mark.once
@@ -28,17 +31,67 @@ PAUSES = [(0.25, 0.35), (0.5, 0.6), (1.0, 1.1), (2.0, 2.1)]
 SHORT_OR_INVALID = ("0", "Wed, 21 Oct 2099 07:28:00 GMT", "-5", "soon", "")
 
 
+class Fault(Enum):
+    """A fault between a client and the service."""
+
+    DROPPED = auto()  # the connection ends before the service receives the request
+    LOST = auto()  # the service processes the request, and the connection ends before the response
+    CUT_SHORT = auto()  # the service processes the request, and the connection ends within the response
+    LATE = auto()  # the service processes the request, and the response comes after the client's timeout
+
+
+class FailingProxy(NamedTuple):
+    """The URL of a running proxy, and the requests that it has received."""
+
+    url: str
+    requests: list[Request]
+
+    @property
+    def posts(self) -> list[Request]:
+        return [request for request in self.requests if request.method == "POST"]
+
+
+@contextmanager
+def failing_proxy(answers: Callable[[Request], Reply], steps: Sequence[Fault | Reply | None]) -> Iterator[FailingProxy]:
+    """Run a proxy that treats each request according to the next of `steps`.
+
+    A step is a fault, a response of the proxy itself, or None for the service's response. After the last step, every
+    request gets the service's response.
+    """
+    remaining, requests, is_over = list(steps), list[Request](), Event()
+
+    def answer(request: Request) -> Reply | None:
+        requests.append(request)
+        step = remaining.pop(0) if remaining else None
+        if step is Fault.DROPPED:
+            return None
+        reply = step if isinstance(step, Reply) else answers(request)
+        if step is Fault.LATE:
+            is_over.wait(20)
+        if step in (Fault.LATE, Fault.LOST):
+            return None
+        kept = [header for header in reply.headers if header[0].lower() not in ("connection", "content-length")]
+        kept.append(("Content-Length", str(len(reply.body))))
+        return Reply(reply.status, kept, reply.body[:-1] if step is Fault.CUT_SHORT else reply.body)
+
+    with http_server(answer) as url:
+        try:
+            yield FailingProxy(url, requests)
+        finally:
+            is_over.set()
+
+
 class Pets:
     """A fake service that creates one pet for each idempotency key, and one for each POST without a key."""
 
     def __init__(self) -> None:
         self.by_key: dict[str, dict[str, str]] = {}
 
-    def __call__(self, method: str, target: str, headers: Headers, body: bytes) -> Reply:
-        if method == "GET":
+    def __call__(self, request: Request) -> Reply:
+        if request.method == "GET":
             return Reply(200, [], json.dumps(list(self.by_key.values())).encode())
-        key = dict(headers).get("Idempotency-Key") or str(uuid.uuid4())
-        pet = self.by_key.setdefault(key, {"id": str(uuid.uuid4()), **json.loads(body)})
+        key = request.header("Idempotency-Key") or str(uuid.uuid4())
+        pet = self.by_key.setdefault(key, {"id": str(uuid.uuid4()), **json.loads(request.body)})
         return Reply(201, [], json.dumps(pet).encode())
 
 
@@ -214,7 +267,12 @@ def test_every_pet_is_listed_once_although_pages_fail(
     functions: dict[str, Any], service: Service, service_key: str
 ) -> None:
     steps: list[Fault | Reply | None] = [failure(500), None, Fault.DROPPED, Fault.CUT_SHORT]
-    with service.client(service_key) as direct, failing_proxy(SocketTransport({}, service.url).send, steps) as proxy:
+
+    def fetch(request: Request) -> Reply:
+        headers = [header for header in request.headers if header[0] != "Connection"]
+        return SocketTransport({}, service.url).send(request.method, request.target, headers, request.body)
+
+    with service.client(service_key) as direct, failing_proxy(fetch, steps) as proxy:
         for name in ("Tom", "Polly", "Mimi"):
             direct.post("/v1/pets", json={"name": name})
         with client(proxy.url, service_key) as http:
