@@ -52,11 +52,11 @@ class Server:
         options = {"fsync": "off", "port": str(self.port), "unix_socket_directories": "", **settings}
         text = " ".join(f"-c {name}='{value}'" for name, value in options.items())
         # The log is a file, because the server would keep a pipe open.
-        self._control("-l", self.folder / "log", "-o", text, "start")
+        self.run('pg_ctl -w -l log -o "$OPTIONS" start', OPTIONS=text)
 
     def stop(self, mode: str = "immediate") -> None:
         """End the server, by default as a crash would, without a message to its clients."""
-        self._control("-m", mode, "stop")
+        self.run(f"pg_ctl -w -m {mode} stop")
 
     def suspend(self) -> None:
         """Suspend the server, while its host still accepts connections and acknowledges data."""
@@ -73,10 +73,7 @@ class Server:
 
     def promote(self) -> None:
         """Let a replica accept writes."""
-        self._control("promote")
-
-    def _control(self, *arguments: str | Path) -> None:
-        _run(self.programs / "pg_ctl", "-D", self.folder, "-w", *arguments)
+        self.run("pg_ctl -w promote")
 
     def run(self, lines: str, **variables: str) -> str:
         """Run lines of a shell as the server's account, with its programs and its PGDATA, and return their output."""
@@ -106,21 +103,11 @@ def run_lines(lines: str, folder: Path, **variables: str) -> str:
     ).stdout
 
 
-def _run(program: str | Path, *arguments: str | Path) -> None:
-    subprocess.run(
-        [PROGRAMS / program, *arguments],
-        check=True,
-        user=_ACCOUNT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-    )
-
-
 @contextmanager
 def new_cluster(target: Path) -> Iterator[Server]:
     """Create and start a server, and at the end stop it and copy its files to `target`."""
     with new_server() as server:
-        _run("initdb", "-D", server.folder, "-U", "postgres", "--auth=trust", "--encoding=utf8", "--no-sync")
+        server.run("initdb --username=postgres --auth=trust --encoding=UTF8 --no-sync")
         server.start()
         yield server
         server.stop("fast")
