@@ -4,17 +4,16 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
-from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
 from petservice.api import readiness
 from petservice.api.health import ready
 from petservice.db.pending_migrations import missing_migrations
-from tests.concurrent_write import on_a_connection
 from tests.waiting import wait_until
 
 
@@ -27,33 +26,24 @@ def test_migrations_that_the_database_lacks_count_and_those_of_a_later_version_d
     assert missing_migrations() == 1
 
 
-@pytest.mark.django_db(transaction=True)
-def test_service_without_its_database_is_not_ready(client: Client) -> None:
-    def request() -> HttpResponse:
-        connection.settings_dict = connection.settings_dict | {"NAME": "no_such_folder/no_such_database"}
-        return client.get("/ready")
-
-    with ThreadPoolExecutor(1) as pool:
-        response = pool.submit(on_a_connection, request).result()
-
-    assert response.status_code == 503
-    assert response.json() == {"error": {"code": "unavailable", "message": "The database does not answer."}}
-
-
 def test_a_change_of_readiness_is_logged_once_with_its_reason(
     client: Client, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(readiness, "_INTERVAL", 0)
     caplog.set_level("INFO", logger="petservice.api.readiness")
 
-    for response in (1, 1, 0, 0, 2):
-        monkeypatch.setattr(readiness, "missing_migrations", lambda response=response: response)
-        client.get("/ready")
+    missing = Mock(side_effect=[1, 1, 0, 0, 2, OperationalError()])
+    monkeypatch.setattr(readiness, "missing_migrations", missing)
+
+    statuses = [client.get("/ready").status_code for _ in range(6)]
+
+    assert statuses == [503, 503, 200, 200, 503, 503]
 
     assert [record.getMessage() for record in caplog.records if record.name == "petservice.api.readiness"] == [
         "Not ready: The database lacks 1 migration(s): run the command `migrate`.",
         "Ready again.",
         "Not ready: The database lacks 2 migration(s): run the command `migrate`.",
+        "Not ready: The database does not answer.",
     ]
 
 
