@@ -1,11 +1,9 @@
-"""Requests to a service whose database is unavailable, and the health checks during the outage."""
+"""Requests to a service whose database is unavailable."""
 
 import random
 import uuid
-from collections.abc import Iterator
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from threading import Event
 
 import httpx
 import psycopg
@@ -27,30 +25,6 @@ CONNECTIONS = 3 + 3 + 3 + 1
 # For tests whose requests must reach every worker. With two, a busy machine could let one worker accept nearly all
 # connections, because a worker waits only briefly for another that has fewer.
 ONE_WORKER = {"WEB_CONCURRENCY": "1"}
-
-
-@contextmanager
-def watched_probes(service: Service) -> Iterator[dict[str, list[httpx.Response]]]:
-    """Repeat the requests of both probes until the end of the block, and yield their responses by path.
-
-    Each probe has its own thread, because readiness may have to wait for the database.
-    """
-    responses: dict[str, list[httpx.Response]] = {"/v1/health": [], "/ready": []}
-    is_over = Event()
-
-    def repeat(path: str) -> None:
-        with service.client() as client:
-            while not is_over.wait(0.05):
-                responses[path].append(client.get(path))
-
-    with ThreadPoolExecutor() as pool:
-        probes = [pool.submit(repeat, path) for path in responses]
-        try:
-            yield responses
-        finally:
-            is_over.set()
-    for probe in probes:
-        probe.result()
 
 
 def first_requests(service: Service, key: str) -> list[httpx.Response]:
@@ -90,7 +64,7 @@ def requests_on_all_connections(service: Service, key: str, server: Server) -> l
         return responses.result()
 
 
-def failures(responses: list[httpx.Response]) -> list[str]:
+def failures(responses: Sequence[httpx.Response]) -> list[str]:
     """Return a description of each response that is not a success."""
     return [
         f"{response.request.method} {response.request.url.path}: {response.status_code} {response.text[:200]}"
@@ -99,7 +73,7 @@ def failures(responses: list[httpx.Response]) -> list[str]:
     ]
 
 
-def slowest(responses: list[httpx.Response]) -> float:
+def slowest(responses: Sequence[httpx.Response]) -> float:
     """Return the seconds that the slowest response took."""
     return max(response.elapsed.total_seconds() for response in responses)
 
