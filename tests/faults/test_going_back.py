@@ -1,6 +1,5 @@
 """An upgrade is undone on PostgreSQL as deployment.md says: the version before runs on the newer schema."""
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.running.checkout import unpack_revision
 from tests.service import ROOT, SERVE, Service, manage, running_service
 
 pytestmark = pytest.mark.faults
@@ -20,10 +20,10 @@ RELEASE = "4e2f3f4"
 @pytest.fixture
 def released(tmp_path: Path) -> Path:
     """The last release, with the packages of its lock file in an environment of its own."""
-    archive, folder = tmp_path / "released.tar", tmp_path / "released"
-    if subprocess.run(["git", "archive", "-o", archive, RELEASE], cwd=ROOT).returncode:
+    folder = tmp_path / "released"
+    if subprocess.run(["git", "cat-file", "-e", RELEASE], cwd=ROOT).returncode:
         pytest.skip(f"this clone lacks the commit {RELEASE}")
-    shutil.unpack_archive(archive, folder, filter="data")
+    unpack_revision(RELEASE, folder)
     uv = [sys.executable, "-m", "uv"]
     lock = "petservice/deploy/requirements.txt"
     for command in (

@@ -1,4 +1,4 @@
-"""What installations start from: the files of a clean checkout, and the packages of the lock file."""
+"""What installations start from: the files of a clean checkout or of a revision, and the packages of the lock file."""
 
 import shutil
 import subprocess
@@ -20,6 +20,13 @@ def copy_checkout(folder: Path) -> None:
     for name in tracked():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
+
+
+def unpack_revision(revision: str, folder: Path) -> None:
+    """Write the files of a git revision into a folder that does not exist yet."""
+    archive = folder.with_suffix(".tar")
+    subprocess.run(["git", "archive", "-o", archive, revision], cwd=ROOT, check=True)
+    shutil.unpack_archive(archive, folder, filter="data")
 
 
 def unpack_pinned_packages(environment: Path) -> None:

@@ -17,6 +17,7 @@ that are installed here, so that a difference comes from the service's own code.
 import argparse
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -128,9 +129,11 @@ def main() -> None:
     options.scenarios = [scenario for scenario in PATHS if scenario in options.scenarios]
     describe = ["git", "-C", ROOT, "describe", "--always", "--dirty"]
     options.revision = subprocess.check_output(describe, text=True).strip()
-    with ExitStack() as stack:
+    with tempfile.TemporaryDirectory(prefix="petservice-benchmark-") as folder:
         servers = [server for server in SERVERS if server.name in options.servers]
-        servers += [stack.enter_context(earlier_service(revision)) for revision in options.before]
+        servers += [
+            earlier_service(revision, Path(folder, str(number))) for number, revision in enumerate(options.before)
+        ]
         for name in options.databases:
             compare(name, servers, options)
 

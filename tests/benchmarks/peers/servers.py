@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import NamedTuple
 
 from tests.benchmarks.databases import Database, connected
 from tests.benchmarks.sample_records import write_csv
+from tests.running.checkout import unpack_revision
 from tests.service import ROOT, free_port, responds
 from tests.waiting import wait_until
 
@@ -63,17 +63,10 @@ SERVERS = [
 ]
 
 
-@contextmanager
-def earlier_service(revision: str) -> Iterator[Server]:
-    """Provide the service at a git revision, in a temporary worktree, with the packages that are installed here."""
-    with tempfile.TemporaryDirectory() as folder:
-        checkout = Path(folder) / "checkout"
-        git = ["git", "-C", str(ROOT), "worktree"]
-        subprocess.run([*git, "add", "--quiet", "--detach", checkout, revision], check=True)
-        try:
-            yield Server(revision, checkout, _SERVE, is_service=True)
-        finally:
-            subprocess.run([*git, "remove", "--force", checkout], check=True)
+def earlier_service(revision: str, folder: Path) -> Server:
+    """Return the service at a git revision in a new folder, with the packages that are installed here."""
+    unpack_revision(revision, folder)
+    return Server(revision, folder, _SERVE, is_service=True)
 
 
 def fill(folder: Path, database: Database, pets: int) -> Access:

