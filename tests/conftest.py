@@ -16,6 +16,7 @@ from django.core.cache import cache as django_cache
 from django.db import connection
 from django.test import Client, client
 from django.test.utils import setup_databases, teardown_databases
+from pytest_django import DjangoDbBlocker
 
 from petservice import __main__ as command_line
 from petservice.api.readiness import readiness
@@ -50,17 +51,19 @@ def pytest_sessionfinish() -> None:
 def django_db_setup(
     django_test_environment: None,
     django_db_modify_db_settings: None,
-    django_db_blocker: Any,
+    django_db_blocker: DjangoDbBlocker,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[None]:
     """Create the test database, also without a test that asks for it, as a template for the services' databases."""
     folder = tmp_path_factory.mktemp("template")
+    Service.blocker = django_db_blocker
     with django_db_blocker.unblock():
         created = setup_databases(verbosity=0, interactive=False, serialized_aliases=set())
         connection.close()  # PostgreSQL neither copies nor drops a database that has connections
-        with fresh_database_url(folder, template=url_of_the_test_database()) as url:
-            templates.append(stopped_service(folder, url))
-            yield
+    with fresh_database_url(folder, template=url_of_the_test_database()) as url:
+        templates.append(stopped_service(folder, url))
+        yield
+    with django_db_blocker.unblock():
         connection.close()
         if connection.vendor == "postgresql":
             with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as server:

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import httpx
@@ -21,6 +21,7 @@ import psycopg
 import pytest
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.db import DEFAULT_DB_ALIAS, connections
+from pytest_django import DjangoDbBlocker
 
 from petservice.apikeys import keys
 from petservice.db.url import database_settings
@@ -55,6 +56,8 @@ class Service:
     environment: dict[str, str]
     # Trusts the certificate of the service, if it has one.
     tls: ssl.SSLContext = TLS
+    # Prevents the use of databases by Django in tests that do not ask for the test database.
+    blocker: ClassVar[DjangoDbBlocker]
 
     def workers(self) -> list[int]:
         """Return the process ids of the running workers."""
@@ -122,7 +125,8 @@ class Service:
         url, folder = self.environment["DATABASE_URL"], Path(self.environment["PETSERVICE_DATA_DIR"])
         connections[DEFAULT_DB_ALIAS] = type(own)(own.settings_dict | database_settings(url, data_dir=folder))
         try:
-            yield
+            with self.blocker.unblock():
+                yield
         finally:
             connections[DEFAULT_DB_ALIAS].close()
             connections[DEFAULT_DB_ALIAS] = own

@@ -12,9 +12,9 @@ from tests.service import GUNICORN, Service
 
 
 @pytest.fixture(scope="session")
-def socket_transport(service: Service, django_db_blocker: DjangoDbBlocker) -> SocketTransport:
+def socket_transport(service: Service) -> SocketTransport:
     """A transport over sockets to the shared service."""
-    with django_db_blocker.unblock(), service.models():
+    with service.models():
         return SocketTransport(seed(new_keys()), service.url)
 
 

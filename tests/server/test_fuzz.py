@@ -9,7 +9,6 @@ import re
 import socket
 from collections.abc import Callable, Iterator
 from select import select
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -51,12 +50,12 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 @pytest.fixture
-def staff_headers(service: Service, django_db_blocker: Any) -> Callable[[], bytes]:
+def staff_headers(service: Service) -> Callable[[], bytes]:
     """Return a function that logs in, and returns the header lines of the session."""
 
     def log_in() -> bytes:
         client = Client()
-        with django_db_blocker.unblock(), service.models():
+        with service.models():
             Pet.objects.update_or_create(pk=generated.PET_ID.decode(), name="Rex")
             user, _ = User.objects.get_or_create(username="ada", is_staff=True, is_superuser=True)
             client.force_login(user)
