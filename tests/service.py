@@ -20,10 +20,11 @@ import httpx
 import psycopg
 import pytest
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.contrib.auth.models import User
 from django.db import DEFAULT_DB_ALIAS, connections
 from pytest_django import DjangoDbBlocker
 
-from petservice.apikeys import keys
+from petservice.apikeys.models import APIKey
 from petservice.db.url import database_settings
 from tests.described import assert_described
 from tests.processes import Process, start
@@ -70,32 +71,17 @@ class Service:
         assert ended.returncode == 0, ended.stderr
         return ended.stdout
 
-    def create_key(self, *arguments: str) -> str:
-        """Create an API key, and return the plain key.
-
-        `arguments` are options of the command create_api_key. Without options, the read-and-write key is inserted
-        directly, which is faster.
-        """
-        if arguments:
-            return self.manage("create_api_key", "Acme", *arguments).strip()
-        plain = keys.generate("test")
-        self.execute(
-            "INSERT INTO apikeys_apikey (name, prefix, digest, environment, access, created_at)"
-            " VALUES (%s, %s, %s, %s, %s, %s)",
-            *("Acme", keys.prefix(plain), keys.digest(plain), "test", "write", datetime.now(UTC)),
-        )
-        return plain
+    def create_key(self) -> str:
+        """Create a read-and-write API key, and return the plain key."""
+        with self.models():
+            return APIKey.objects.create_key(name="Acme")[1]
 
     def create_staff(self, name: str, password: str, *, is_superuser: bool = True) -> None:
-        """Insert a staff account, either a superuser or one without permissions."""
+        """Create a staff account, either a superuser or one without permissions."""
         # One round of hashing is enough: the service reads the number of rounds from the stored password.
         hashed = PBKDF2PasswordHasher().encode(password, "salt", iterations=1)
-        values = (name, hashed, True, True, is_superuser, "", "", "", datetime.now(UTC))
-        self.execute(
-            "INSERT INTO auth_user (username, password, is_active, is_staff, is_superuser, first_name, last_name,"
-            " email, date_joined) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
-            *values,
-        )
+        with self.models():
+            User.objects.create(username=name, password=hashed, is_staff=True, is_superuser=is_superuser)
 
     def execute(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """Run a statement with `%s` for each value, and return its rows."""

@@ -1,10 +1,9 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import cast
 
 import pytest
-from django.db import connection, transaction
-from pytest_django import DjangoDbBlocker
+from django.db import connection
 
 from tests.contract.seed import new_keys, seed
 from tests.contract.transports import ClientTransport, SocketTransport, Transport
@@ -18,18 +17,10 @@ def socket_transport(service: Service) -> SocketTransport:
         return SocketTransport(seed(new_keys()), service.url)
 
 
-@pytest.fixture(scope="module")
-def seeded(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[dict[str, str]]:
-    """The seed, which is in the test database while the tests of a module run."""
-    with django_db_blocker.unblock(), transaction.atomic():
-        yield seed(new_keys())
-        transaction.set_rollback(True)
-
-
 @pytest.fixture
-def client_transport(seeded: dict[str, str], db: None) -> ClientTransport:
+def client_transport(db: None) -> ClientTransport:
     """A transport through Django's test client."""
-    return ClientTransport(seeded)
+    return ClientTransport(seed(new_keys()))
 
 
 @pytest.fixture(scope="session")
