@@ -39,7 +39,12 @@ client.WSGIRequest = Handler.request_class  # type: ignore[misc]
 def pytest_configure() -> None:
     """Collect garbage as rarely as the service does, because Python's default takes a seventh of the time of tests."""
     gc.set_threshold(command_line.COLLECTION_THRESHOLD)
-    processes.forks = True
+    processes.fork_server = processes.ForkServer()
+
+
+def pytest_unconfigure() -> None:
+    if processes.fork_server:
+        processes.fork_server.stop()
 
 
 def pytest_sessionfinish() -> None:

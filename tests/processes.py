@@ -4,19 +4,20 @@ The imports take two thirds of the time of a start. A fork imports the modules o
 variables of its own.
 """
 
-import atexit
 import gc
-import multiprocessing
+import json
 import os
 import runpy
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from multiprocessing.connection import wait
+from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from tests.documents import ROOT
 
@@ -29,40 +30,58 @@ LIBRARIES = [
 ]
 
 
-# Tests set this. Without it, as in benchmarks, each program is a process of its own.
-forks = False
-# Its server process starts with the first program, and imports these modules once.
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload([__name__, *LIBRARIES])
+class ForkServer:
+    """The process whose forks are the programs. It starts with the first of them."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+
+    @cached_property
+    def _process(self) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", __name__]
+        return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def request(self, *request: object) -> Any:
+        """Send the arguments of `_run`, and return a process id; or send one, and return the exit status, if any."""
+        with self._lock:
+            assert self._process.stdin
+            assert self._process.stdout
+            print(json.dumps(request), file=self._process.stdin, flush=True)
+            return json.loads(self._process.stdout.readline())
+
+    def stop(self) -> None:
+        """End the process, and wait for it, so that the processor time of the tests includes that of the forks."""
+        if "_process" in vars(self):
+            with self._process as process:
+                process.kill()
 
 
 class Fork:
     """A program in a fork, with the methods of `subprocess.Popen`."""
 
-    def __init__(self, *arguments: object) -> None:
-        self._process = _CONTEXT.Process(target=_run, args=arguments, daemon=True)
-        self._process.start()
-        self.pid: int = self._process.pid  # type: ignore[assignment]
+    def __init__(self, server: ForkServer, *arguments: object) -> None:
+        self._server = server
         self._lock = Lock()
+        self.pid: int = server.request(*arguments)
+        self.returncode: int | None = None
 
     def poll(self) -> int | None:
-        with self._lock:  # because an exit status can be read once
-            return self._process.exitcode
-
-    @property
-    def returncode(self) -> int | None:
-        return self.poll()
+        with self._lock:  # because an exit status can be asked for once
+            if self.returncode is None:
+                self.returncode = self._server.request(self.pid)
+            return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        wait([self._process.sentinel], timeout)
-        if (code := self.poll()) is None:
-            raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
+        began = time.monotonic()
+        while (code := self.poll()) is None:
+            if timeout is not None and time.monotonic() > began + timeout:
+                raise subprocess.TimeoutExpired(str(self.pid), timeout)
+            time.sleep(0.02)  # between two looks
         return code
 
     def send_signal(self, sig: int) -> None:
         if self.poll() is None:
-            with suppress(ProcessLookupError):
-                os.kill(self.pid, sig)
+            os.kill(self.pid, sig)  # without an error, because a process exists until a look at its exit status
 
     def terminate(self) -> None:
         self.send_signal(signal.SIGTERM)
@@ -91,6 +110,8 @@ exec "$@"
 
 
 Process = Fork | subprocess.Popen[str]
+# Tests set this. Without it, as in benchmarks, each program is a process of its own.
+fork_server: ForkServer | None = None
 
 
 def inside(*program: str, command: Sequence[str]) -> tuple[str, ...]:
@@ -103,27 +124,42 @@ def start(command: Sequence[str], environment: Mapping[str, str], output: Path, 
 
     A program after `-c` gets a process of its own, because most of them execute another program.
     """
-    if forks and command[0] != "-c":
+    if fork_server and command[0] != "-c":
         for path in (output, errors):
             path.touch()  # because a fork opens its files later
-        return Fork(command, environment, output, errors)
+        return Fork(fork_server, command, dict(environment), str(output), str(errors))
     with output.open("a") as file, errors.open("a") as other:
         return subprocess.Popen(
             [sys.executable, *command], cwd=ROOT, env=environment, stdout=file, stderr=other, text=True
         )
 
 
-def _run(command: Sequence[str], environment: Mapping[str, str], output: Path, errors: Path) -> None:
+def _run(command: list[str], environment: dict[str, str], output: str, errors: str) -> None:
     """Do in a fork what Python does with these arguments."""
-    gc.freeze()  # so that it copies none of the objects of the libraries when it collects garbage
     for number, path in enumerate((os.devnull, output, errors)):
         os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), number)
     os.environ.clear()
     os.environ.update(environment)
-    os.chdir(ROOT)
     is_module = command[0] == "-m"
-    sys.argv = [*command[is_module:]]
-    try:
-        (runpy.run_module if is_module else runpy.run_path)(sys.argv[0], run_name="__main__")
-    finally:
-        atexit._run_exitfuncs()  # which multiprocessing leaves out
+    sys.argv = command[is_module:]
+    (runpy.run_module if is_module else runpy.run_path)(sys.argv[0], run_name="__main__")
+
+
+def main() -> None:
+    for library in LIBRARIES:
+        import_module(library)
+    gc.freeze()  # so that a fork copies none of their objects when it collects garbage
+    for line in sys.stdin:
+        request = json.loads(line)
+        if len(request) == 1:
+            pid, status = os.waitpid(request[0], os.WNOHANG)
+            print(json.dumps(os.waitstatus_to_exitcode(status) if pid else None), flush=True)
+        elif pid := os.fork():
+            print(pid, flush=True)
+        else:
+            _run(*request)
+            return
+
+
+if __name__ == "__main__":
+    main()
