@@ -19,12 +19,12 @@ from urllib.parse import urlsplit
 import httpx
 import psycopg
 import pytest
+from django.apps import apps
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
-from django.contrib.auth.models import User
 from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.utils import load_backend
 from pytest_django import DjangoDbBlocker
 
-from petservice.apikeys.models import APIKey
 from petservice.db.url import database_settings
 from tests.described import assert_described
 from tests.processes import Process, start
@@ -74,14 +74,16 @@ class Service:
     def create_key(self) -> str:
         """Create a read-and-write API key, and return the plain key."""
         with self.models():
-            return APIKey.objects.create_key(name="Acme")[1]
+            plain: str = apps.get_model("apikeys", "APIKey").objects.create_key(name="Acme")[1]
+        return plain
 
     def create_staff(self, name: str, password: str, *, is_superuser: bool = True) -> None:
         """Create a staff account, either a superuser or one without permissions."""
         # One round of hashing is enough: the service reads the number of rounds from the stored password.
         hashed = PBKDF2PasswordHasher().encode(password, "salt", iterations=1)
         with self.models():
-            User.objects.create(username=name, password=hashed, is_staff=True, is_superuser=is_superuser)
+            users = apps.get_model("auth", "User").objects
+            users.create(username=name, password=hashed, is_staff=True, is_superuser=is_superuser)
 
     def execute(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """Run a statement with `%s` for each value, and return its rows."""
@@ -109,7 +111,8 @@ class Service:
         """Let Django's models in this process use the service's database."""
         own = connections[DEFAULT_DB_ALIAS]
         url, folder = self.environment["DATABASE_URL"], Path(self.environment["PETSERVICE_DATA_DIR"])
-        connections[DEFAULT_DB_ALIAS] = type(own)(own.settings_dict | database_settings(url, data_dir=folder))
+        settings = own.settings_dict | database_settings(url, data_dir=folder)
+        connections[DEFAULT_DB_ALIAS] = load_backend(settings["ENGINE"]).DatabaseWrapper(settings)
         try:
             with self.blocker.unblock():
                 yield
