@@ -7,7 +7,7 @@ from django.conf import LazySettings
 from django.test import Client
 
 from petservice import __version__
-from petservice.guides.rendering import ADMIN_GUIDE, API_GUIDE, anchor, guide
+from petservice.guides.rendering import ADMIN_GUIDE, API_GUIDE, guide
 
 pytestmark = pytest.mark.once
 
@@ -70,7 +70,3 @@ def test_guide_shows_no_comments_and_unchanged_code_without_a_login_or_the_datab
 
 def test_the_guide_for_staff_needs_a_login(client: Client, db: None) -> None:
     assert client.get("/admin/help/").headers["Location"] == "/admin/login/?next=/admin/help/"
-
-
-def test_anchors_are_those_of_code_hosts() -> None:
-    assert anchor("How to add a field, or `GET /v1`?") == "how-to-add-a-field-or-get-v1"
