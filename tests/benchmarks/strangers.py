@@ -167,17 +167,15 @@ def measure(name: str, folder: Path, options: argparse.Namespace) -> None:
         request = get(f"/v1/pets/{seeded.pet}", f"X-API-Key: {seeded.key}".encode())
         print_header("hostile clients", "one process, p99 of the API in ms", "pages apart, p99 in ms")
         for kind in kinds(api, seeded.key):
-            if not options.kinds or kind.name in options.kinds:
-                targets = [api] if kind.path.startswith("/v1/") else [api, pages]
-                cells = [cell(api, request, target, kind, folder, options.rounds) for target in targets]
-                print_row(kind.name, *[*cells, ""][:2])
+            targets = [api] if kind.path.startswith("/v1/") else [api, pages]
+            cells = [cell(api, request, target, kind, folder, options.rounds) for target in targets]
+            print_row(kind.name, *[*cells, ""][:2])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--databases", nargs="+", choices=DATABASES, default=DATABASES)
-    parser.add_argument("--kinds", nargs="+", help="names of kinds, as in the table")
     options = parser.parse_args()
     for name in options.databases:
         command = f"python -m tests.benchmarks.strangers --rounds {options.rounds}"

@@ -5,9 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.described import DOCUMENT
+
 HERE = Path(__file__).parent
-DOCUMENT = HERE.parent / "contract" / "openapi.json"
-PUBLISHED = HERE.parent / "contract" / "published.json"
+PUBLISHED = DOCUMENT.with_name("published.json")
 # An option of Java: the optimising compiler does not pay in a short run.
 QUICK_START = "-XX:TieredStopAtLevel=1"
 

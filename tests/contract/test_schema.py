@@ -1,7 +1,6 @@
 """The OpenAPI document is complete and committed, as are its paths."""
 
 import json
-from pathlib import Path
 
 import pytest
 from django.contrib.admindocs.views import extract_views_from_urlpatterns, simplify_regex
@@ -10,15 +9,14 @@ from django.test import Client
 from django.urls import get_resolver
 
 from tests.contract.transports import SocketTransport
+from tests.described import DOCUMENT
 
 pytestmark = pytest.mark.once
-
-SNAPSHOT = Path(__file__).with_name("openapi.json")
 
 
 def test_the_document_is_the_committed_one() -> None:
     document = Client().get("/openapi.json").json()
-    committed = json.loads(SNAPSHOT.read_text())
+    committed = json.loads(DOCUMENT.read_text())
 
     assert document | {"servers": committed["servers"]} == committed, (
         "update the snapshot as tests/README.md says, and read its diff"

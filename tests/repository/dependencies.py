@@ -3,11 +3,11 @@
 import re
 import tomllib
 from importlib.metadata import Distribution, distribution
-from pathlib import Path
 
 from packaging.requirements import Requirement
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.documents import ROOT
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LOCK = ROOT / "petservice" / "deploy" / "requirements.txt"
 
