@@ -44,7 +44,7 @@ ODD_URLS = {
     "auth/group/?name__regex=(": 400,
     "pets/recentchange/?message__regex=(": 400,
     "pets/trashedpet/?record_name__regex=(": 400,
-    "apikeys/apikey/?environment__exact=test": 200,
+    "apikeys/apikey/?environment__exact=test&access__exact=read": 200,
     "apikeys/apikey/?use=nonsense": 200,
     "apikeys/apikey/?digest__startswith=0": 400,
     "apikeys/apikey/?expires_at__year=99999": 400,
