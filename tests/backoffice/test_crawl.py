@@ -13,16 +13,20 @@ from django.db import models
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import escape
 from django.utils.text import capfirst
 
+from pets import creator
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.accounts import groups
 from petservice.apikeys.models import APIKey
 from petservice.configuration.time_zone import zone
 from petservice.guides.rendering import ADMIN_GUIDE, guide
+from petservice.journal.models import Event
+from petservice.journal.recording import Change, add_event
 from tests.backoffice.staff import PASSWORD, granted, staff
-from tests.pets.changes import delete
+from tests.pets.changes import delete, request_of
 
 pytestmark = pytest.mark.django_db
 
@@ -55,14 +59,28 @@ WHO = {
 MISSING = {int: 10**6, str: "018f0000-0000-7000-8000-000000000000", uuid.UUID: uuid.UUID(int=1)}
 
 
+# A name of markup, and of a script that is written from right to left.
+NAME = "<i>سيمبا"
+
+
 def create_records() -> None:
-    """Create a record of each model with pages in the admin."""
-    create_pet(name="Rex <b>", tag="狗")
+    """Create a record of each model with pages in the admin, and a change of a pet's tag."""
+    pet = create_pet(name=NAME, tag=NAME, created_by=creator.of_key("pets_test_Ab12Cd34", NAME))
     now = timezone.now()
-    APIKey.objects.create_key(name="Acme", expires_at=now, last_used_at=now)
-    Group.objects.get_or_create(name="Any")
-    owner, _ = get_user_model().objects.get_or_create(username="any")
-    delete(owner, Pet.objects.create(name="Rex"))
+    APIKey.objects.create_key(name=NAME, expires_at=now, last_used_at=now)
+    Group.objects.get_or_create(name=NAME)
+    owner, _ = get_user_model().objects.get_or_create(username=NAME)
+    delete(owner, Pet.objects.create(name=NAME, tag=NAME))
+    changes = [Change(pet.pk, NAME, {"tag": NAME}, {"tag": "dog"})]
+    message = f"“{NAME}”: Tag changed from “{NAME}” to “dog”."
+    add_event(
+        request_of(owner),
+        Event.Kind.CHANGED,
+        target=Pet,
+        message=message,
+        changes=changes,
+        permissions=["pets.view_pet"],
+    )
 
 
 def urls() -> Iterator[tuple[str, str]]:
@@ -106,6 +124,22 @@ def test_staff_open_only_the_pages_that_they_have_permission_for(who: str) -> No
         )
 
 
+def assert_crumbs(page: str, path: str, text: str) -> None:
+    """Check that links lead to the pages above this one: the dashboard, the list, and the record."""
+    if page == "index":
+        return
+    (crumbs,) = re.findall(r'<div class="breadcrumbs">(.*?)</div>', text, re.DOTALL)
+    above = re.findall('<a href="([^"]*)">', crumbs)
+    assert above[0] == reverse("admin:index"), path
+    (current,) = re.findall('<span aria-current="page">([^<]+)</span>', crumbs)
+    assert current in re.findall("<title>(.*?)</title>", text, re.DOTALL)[0], path
+    # The page for paper is a list, and the history of a deleted pet is that of a pet.
+    if page in ALL_PAGES and not path.endswith("/print/") and "trashedpet" not in path:
+        record = [re.sub("[a-z]+/$", "change/", path)] if current in ("Change history", "Delete") else []
+        assert bool(record) == path.endswith(("/history/", "/delete/")), path
+        assert above[1:] == [url for url in (reverse(f"admin:{page}_changelist"), *record) if url != path], path
+
+
 HEADER = ["Help", "Second factor", "Change password", "View site", "Log out"]
 
 
@@ -133,12 +167,32 @@ def test_every_page_has_the_header_the_menus_its_section_of_the_guide_and_times_
         if url.endswith(f"/{page.replace('_', '/')}/") and page in ALL_PAGES:
             assert f"<h1>{names[page]}</h1>" in text, url
             assert f"<title>{names[page]} | Pet service</title>" in text, url
+        assert_crumbs(page, url.partition("?")[0], text)
         zones = {*re.findall(r"\d\d:\d\d(?::\d\d)? ([A-Z]+)", text)}
         if zones and page != "help":
             assert zones == {"IST"}, url
             with_times.add(page)
     assert with_times >= {"index", "pets_pet", "pets_recentchange", "pets_trashedpet", "journal_event"}
     assert with_times >= {"apikeys_apikey", "accounts_account"}
+
+
+@pytest.mark.once
+def test_names_are_escaped_and_isolated_in_sentences() -> None:
+    client = staff(is_superuser=True)
+    # Without the pages of users, which are Django's, and without the suggested tags, which are JSON.
+    pages = {url: client.get(url) for page, url in urls() if page not in ("", "auth_user") and "/tags/" not in url}
+    pets, pet = reverse("admin:pets_pet_changelist"), Pet.objects.get().pk
+    pages |= {url: client.get(pets + url, {"tag": NAME}) for url in ("?q=nothing", "export/", "print/")}
+    pages["action"] = client.post(pets, {"action": "delete_selected", "index": "0", "_selected_action": pet})
+
+    name = escape(NAME)
+    # The style sheet isolates the texts of these elements.
+    isolated = r'<(title|h1|h2|option|textarea)\b.*?</\1>|<div class="breadcrumbs">.*?</div>'
+    isolated += rf'|<(t[dh]|div) class="(field-|readonly)[^>]*>(<a [^>]*>)?{name}|(?<==)"[^"]*"'
+    for url, response in pages.items():
+        page = response.content.decode()
+        assert not re.search("<i>|&amp;lt;", page), url
+        assert re.findall(f".*(?<!<bdi>){name}.*", re.sub(isolated, "", page, flags=re.DOTALL)) == [], url
 
 
 def urls_of(model: type[models.Model], *pk: Any) -> list[str]:

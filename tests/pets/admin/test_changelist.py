@@ -1,17 +1,21 @@
-"""The lists of pets: their counts, orders, searches and filters, and the suggestions of an empty one."""
+"""The lists of pets: counts, orders, searches and filters, the suggestions of an empty one, and who created a pet."""
 
 import re
+from collections.abc import Callable
 from html import unescape
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 from pets.admin.lists import suggestions
 from pets.models import Pet
 from pets.services import create_pet
+from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.admin_pages import bounded_paginator
-from tests.backoffice.pages import fields_of, text_of
-from tests.pets.admin.pet_pages import LIST, listed, names, number_of
+from tests.backoffice.pages import fields_of, submit, text_of
+from tests.backoffice.staff import staff as staff_with
+from tests.pets.admin.pet_pages import LIST, listed, names, number_of, page_of
 
 
 def test_a_list_within_the_limit_has_a_count_and_offers_to_select_all_and_a_longer_one_says_more_than(
@@ -206,3 +210,38 @@ def test_only_so_many_of_the_newest_words_are_compared(staff: Client, monkeypatc
 
     assert next(iter(suggested(staff, q="alpah"))) == "Pets that “alpha” finds"
     assert "crocodile" not in " ".join(suggested(staff, q="crocodlie"))
+
+
+# The creators.
+
+
+def creators(client: Client) -> dict[str, str]:
+    """Return the creators that the list shows, by the names of the pets."""
+    shown = client.get(LIST).content.decode()
+    cells = [cell.split("</td>")[0].partition(">")[2] for cell in shown.split('<td class="field-created_by_')[1:]]
+    return dict(zip(names(client), cells, strict=True))
+
+
+def test_staff_see_who_created_a_pet_and_without_permission_for_keys_only_that_it_was_the_api(
+    staff: Client, create_key: Callable[..., str]
+) -> None:
+    key = create_key(name="Acme's web shop")
+    client = Client(headers={"X-API-Key": key})
+    client.post("/v1/pets", {"name": "By client"}, content_type="application/json")
+    client.post("/v1/pets", {"name": "By retry"}, content_type="application/json", headers={"Idempotency-Key": "once"})
+    submit(staff, reverse("admin:pets_pet_add"), "pet_form", {"name": "By staff"})
+    Pet.objects.create(name="By SQL")
+
+    link = f'<a href="/admin/apikeys/apikey/?q={key[:18]}">Acme&#x27;s web shop</a>'
+    assert creators(staff) == {"By client": link, "By retry": link, "By staff": "admin", "By SQL": "unknown"}
+    client = staff_with(PETS_AND_INVENTORY)
+    assert creators(client) == {"By client": "API", "By retry": "API", "By staff": "admin", "By SQL": "unknown"}
+    for one in (client, staff):
+        page = one.get(page_of(Pet.objects.get(name="By SQL"))).content.decode()
+        assert '<div class="readonly">unknown</div>' in page
+    for pet in Pet.objects.all():
+        for url in (LIST, page_of(pet)):
+            page = client.get(url).content.decode()
+            assert "Acme" not in page
+            without_chance = re.sub(r'value="\w{64}"', "", page)  # the CSRF token is random
+            assert "key" not in without_chance.replace("keyboard", "").lower()
