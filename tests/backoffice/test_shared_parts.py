@@ -17,6 +17,7 @@ from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.apikeys.models import APIKey
 from petservice.journal.models import Event
 from tests.backoffice.pages import messages, read, send
+from tests.service import ROOT
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -150,3 +151,24 @@ def test_the_pages_of_apps_lead_to_the_dashboard(admin_client: Client) -> None:
 
 def test_pages_without_a_login_have_no_menu(client: Client) -> None:
     assert '<ul class="menu">' not in client.get(reverse("admin:login")).content.decode()
+
+
+# The badges. The browser tests check the contrast of all colours with axe, in both themes.
+BADGES = ROOT / "petservice/static/petservice/badges.css"
+STATES = {"active", "soon", "expired", "revoked", "replaced", "other", "invited", "locked", "deactivated"}
+
+
+def test_every_status_has_a_badge_and_no_two_of_a_kind_have_the_same_shape() -> None:
+    rules = re.findall(r"^([^{}@/]+)\{([^}]*)\}", BADGES.read_text(), re.MULTILINE)
+    shapes = {
+        name: shape for selector, shape in rules for name in re.findall(r"badge-([a-z]+)", selector) if "::" in selector
+    }
+    named = {name for selector, _ in rules for name in re.findall(r"badge-([a-z]+)", selector)}
+
+    assert {*Pet.Status.values, *STATES} - named == set()
+    for kind in (
+        Pet.Status.values,
+        STATES - {"invited", "locked", "deactivated"},
+        {"active", "invited", "locked", "deactivated"},
+    ):
+        assert len({shapes.get(name, "disc") for name in kind}) == len(kind)

@@ -31,7 +31,7 @@ def failure(name: str = "ada", address: str = HERE, minutes: int = 0) -> None:
 
 
 def test_a_login_and_a_logout_have_an_entry_each(ada: Any) -> None:
-    client = Client(REMOTE_ADDR=HERE)
+    client = Client(REMOTE_ADDR="127.0.0.1", HTTP_X_FORWARDED_FOR=HERE)  # behind a trusted proxy
     client.post(f"{LOGIN}?next={INDEX}", {"username": "ada", "password": PASSWORD})
     client.post(reverse("admin:logout"))
 
@@ -39,6 +39,8 @@ def test_a_login_and_a_logout_have_an_entry_each(ada: Any) -> None:
     assert {entry.account for entry in Event.objects.all()} == {ada}
     Client().post(reverse("admin:logout"))  # without a session
     assert len(entries()) == 2
+    ada.delete()
+    assert {*Event.objects.values_list("account", "account_name")} == {(None, "ada")}
 
 
 def test_a_lock_out_has_one_entry_however_often_the_login_is_tried_again() -> None:

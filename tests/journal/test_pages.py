@@ -1,11 +1,14 @@
-"""The audit shows entries to administrators, filtered and in order, and its pages cannot change an entry."""
+"""The audit shows entries to administrators, filtered and in order, and pages that change records write them."""
 
+import os
+import pwd
 import re
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
 
 import pytest
+from django.contrib import admin
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -15,6 +18,7 @@ from pets.models import Pet
 from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.admin_pages import bounded_paginator
 from petservice.journal.models import Event
+from petservice.journal.pages import JournalPages
 from petservice.journal.recording import add_event
 from tests.backoffice.pages import csv_rows, messages
 from tests.backoffice.staff import staff
@@ -157,3 +161,26 @@ def links(response: Any) -> dict[str, str]:
             r'<a href="(\?[^"]*)">(?:<bdi>)?([^<]+)(?:</bdi>)?</a>', response.content.decode()
         )
     }
+
+
+# What is recorded.
+
+
+def test_a_system_user_without_a_name_is_recorded_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 2_000_000_001)
+    with pytest.raises(KeyError):
+        pwd.getpwuid(os.getuid())
+
+    entry = add_event(None, Event.Kind.EXPORTED, target=Pet)
+
+    assert entry.message == "Run by the operating system user 2000000001."
+
+
+def test_every_page_that_changes_records_has_the_part_that_writes_the_journal() -> None:
+    read_only = {"journal.event", "pets.recentchange", "pets.trashedpet"}
+
+    others = {
+        model._meta.label_lower for model, pages in admin.site._registry.items() if not isinstance(pages, JournalPages)
+    }
+
+    assert others == read_only

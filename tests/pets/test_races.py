@@ -1,17 +1,24 @@
 """Changes of pets, and their undo, while others change, undo, delete or put back the same pets at the same time."""
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import QuerySet
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
-from pets import trash, undo
-from pets.models import Pet, TrashedPet
+from pets import services, trash, undo
+from pets.models import IdempotencyRecord, Pet, TrashedPet
+from petservice.apikeys.models import APIKey
 from petservice.journal.models import Event
+from petservice.journal.retention import empty_trash, remove_old_events
 from tests.backoffice.pages import messages
-from tests.concurrent_write import only_on_postgresql, write_before
+from tests.concurrent_write import only_on_postgresql, without_waiting, write_before
 from tests.pets.admin.import_export.import_pages import confirm, upload
 from tests.pets.admin.pet_pages import edit
 from tests.pets.admin.test_bulk_actions import act
@@ -98,3 +105,37 @@ def test_a_pet_whose_id_an_import_takes_just_before_an_undo_is_left_alone(ada: U
     assert Pet.objects.get(pk=first).name == "Imported"
     event = Event.objects.get(kind="undone")
     assert (event.count, event.items.count()) == (1, 1)
+
+
+# The removal of expired rows, which changes and requests do on their way and must not wait for.
+
+
+def make_expired_rows(owner: User, now: datetime) -> None:
+    old = now - timedelta(days=1000)
+    key, _ = APIKey.objects.create_key(name="Acme")
+    services.create_pet_once(api_key=key, idempotency_key="key", name="Rex", now=old)
+    delete(owner, Pet.objects.get(), now=old)
+    Event.objects.create(kind=Event.Kind.LOGIN, at=old)
+
+
+@only_on_postgresql
+@pytest.mark.parametrize(
+    ("rows", "remove"),
+    [
+        (IdempotencyRecord.objects.all(), services._delete_expired_records),
+        (TrashedPet.objects.all(), lambda now: empty_trash(now=now, beyond=0)),
+        (Event.objects.filter(kind=Event.Kind.LOGIN), remove_old_events),
+        (Event.objects.filter(address__isnull=False), remove_old_events),
+    ],
+    ids=["idempotency records", "trash", "events without records", "addresses"],
+)
+def test_no_removal_waits_for_another(ada: User, rows: QuerySet[Any], remove: Callable[[datetime], Any]) -> None:
+    now = timezone.now()
+    make_expired_rows(ada, now)
+    assert rows.count() == 1
+
+    with transaction.atomic():
+        remove(now)
+        without_waiting(transaction.atomic(lambda: remove(now)))
+
+    assert not rows.exists()
