@@ -28,7 +28,6 @@ from tests.pets.admin.import_export.import_pages import (
     CONFIRM,
     EXPORT,
     IMPORT,
-    IMPORTER,
     LIST,
     PRINT,
     cells,
@@ -244,25 +243,12 @@ def test_the_templates_can_be_imported(staff: Client) -> None:
     assert stored() == []
 
 
-@pytest.mark.parametrize(
-    ("permissions", "may_import", "may_export"),
-    [
-        (IMPORTER, True, True),
-        (("view_pet", "add_pet"), False, True),
-        (("view_pet", "change_pet"), False, True),
-        (("view_pet",), False, True),
-        ((), False, False),
-    ],
-)
-def test_import_export_and_print_need_permissions(
-    db: None, permissions: tuple[str, ...], may_import: bool, may_export: bool
-) -> None:
-    client = granted(*permissions)
+def test_an_import_needs_the_permissions_to_add_and_to_change_pets_and_an_export_to_view_them(db: None) -> None:
+    clients = {name: granted("view_pet", name, name=name) for name in ("add_pet", "change_pet", "view_pet")}
 
-    for url in (IMPORT, COLUMNS, CONFIRM, EXPORT, PRINT):
-        may = may_import if url in (IMPORT, COLUMNS, CONFIRM) else may_export
-        assert [send(url).status_code != 403 for send in (client.get, client.post)] == [may, may], url
-    if may_export:
+    for name, client in clients.items():
+        for url in (IMPORT, COLUMNS, CONFIRM, EXPORT, PRINT):
+            refused = url in (IMPORT, COLUMNS, CONFIRM)
+            assert [send(url).status_code == 403 for send in (client.get, client.post)] == [refused] * 2, (name, url)
         page = client.get(LIST).content.decode()
-        assert ('class="import_link"' in page) is may_import
-        assert 'class="export_link"' in page
+        assert ('class="import_link"' in page, 'class="export_link"' in page) == (False, True)
