@@ -8,8 +8,6 @@ from django.test import Client
 
 from petservice.accounts import services
 from petservice.accounts.groups import PETS_AND_INVENTORY
-from petservice.accounts.models import Account
-from petservice.admin_pages.mixins import AdministratorsOnly
 from petservice.sign_in import sessions
 from tests.accounts.pages import audit_of, new_link, page_of, use
 from tests.backoffice.login import ELSEWHERE, fail, log_in
@@ -123,19 +121,6 @@ def test_two_administrators_cannot_deactivate_each_other() -> None:
         client.post(page_of(two, "deactivate"))
 
     assert [*User.objects.filter(is_active=True)] == [one]
-
-
-def test_a_person_who_has_just_lost_the_role_changes_nothing(
-    admin_client: Client, admin_user: User, ada: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def lose_the_role(*_: object) -> bool:
-        User.objects.filter(pk=admin_user.pk).update(is_superuser=False)
-        return True
-
-    monkeypatch.setattr(AdministratorsOnly, "has_change_permission", lose_the_role)
-
-    assert admin_client.post(page_of(ada, "deactivate")).status_code == 403
-    assert Account.objects.get(pk=ada.pk).is_active
 
 
 def test_a_request_in_progress_does_not_keep_its_session(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,11 +47,6 @@ def text(client: Client, url: str, **query: Any) -> str:
     return response.content.decode()
 
 
-def entries(client: Client, day: str) -> list[str]:
-    """Return the messages of the audit on a day."""
-    return [entry.message for entry in client.get(AUDIT, {"day_from": day, "day_to": day}).context["page"]]
-
-
 @pytest.mark.parametrize("name", [AUCKLAND, LOS_ANGELES])
 def test_the_dashboard_counts_days_of_the_store_with_a_text_for_each_bar_and_a_row_for_each_day(
     admin_client: Client, move: Move, name: str
@@ -106,12 +101,6 @@ def test_a_day_when_the_clocks_change_has_each_pet_once(name: str, day: date, ho
     assert count(date.min, before) + count(day, day) + count(after, date.max) == 144
 
 
-def created_key(client: Client, day: str) -> tuple[APIKey | None, str]:
-    """Fill in the form of a new key with an expiry in place of its lifetime, and return the key and the page."""
-    response = client.post(NEW_KEY, KEY | {"lifetime": "30", "expires_at": day})
-    return APIKey.objects.first(), response.content.decode()
-
-
 @pytest.mark.once
 @pytest.mark.parametrize(
     ("name", "day", "expected"),
@@ -130,9 +119,10 @@ def test_staff_set_the_expiry_of_a_key_by_their_clock(
     assert f'data-zone="{name}"' in form
     assert 'data-admin-utc-offset="' in form
 
-    key, page = created_key(admin_client, day)
+    # A day takes the place of a lifetime.
+    page = admin_client.post(NEW_KEY, KEY | {"lifetime": "30", "expires_at": day}).content.decode()
 
-    assert key is not None
+    key = APIKey.objects.get()
     assert key.expires_at == expected
     assert f"expires on {day} 23:59 {abbreviation}" in page
     change = reverse("admin:apikeys_apikey_change", args=[key.pk])
@@ -163,7 +153,8 @@ def test_times_at_both_ends_of_the_calendar_are_shown_and_found(admin_client: Cl
     APIKey.objects.create_key(name="Acme", expires_at=LAST)
 
     assert len(names(admin_client, created_from="0001-01-01", created_to="9999-12-31")) == 2
-    assert entries(admin_client, "0001-01-01") == entries(admin_client, "9999-12-31") == []
+    for day in ("0001-01-01", "9999-12-31"):
+        assert not admin_client.get(AUDIT, {"day_from": day, "day_to": day}).context["page"].object_list
     keys = reverse("admin:apikeys_apikey_changelist")
     for url in (LIST, *map(page_of, pets), keys, reverse("admin:apikeys_apikey_change", args=[1])):
         assert admin_client.get(url, follow=True).status_code == 200
