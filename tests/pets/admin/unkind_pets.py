@@ -39,6 +39,10 @@ NAMES = (
 TAGS = (
     *(None, "dog", "Dog", "r", "unknown", "cat", " cat ", "cat!", "«cat»", "ｃａｔ", "Éclair", "собака", "СОБАКА"),
     *("Straße", "STRASSE", "strasse", "犬", "_", "eclair ", "E\N{COMBINING ACUTE ACCENT}clair", "éclairs", "New  York"),
+    # Words of a query language, and letters that the databases fold in ways of their own.
+    *('the "best" dog\'s', "Große 7", "ΟΔΌΣ x", "*", "x AND NOT y", "-1", "a\ue000b"),
+    *("\N{LATIN SMALL LIGATURE FI}ß 1", "\N{FULLWIDTH LATIN SMALL LETTER A} b", "\N{COMBINING ACUTE ACCENT}e"),
+    *("a\N{ADLAM CAPITAL LETTER ALIF}b", "\N{ADLAM CAPITAL LETTER ALIF}"),
     *("Йод", "и\N{COMBINING BREVE}од", "иод", "\N{LATIN SMALL LIGATURE FI}n", "FIN", "newyork", "ＺŻ", "zz"),
 )
 CREATORS = (
