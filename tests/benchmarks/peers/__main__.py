@@ -29,7 +29,6 @@ from tests.benchmarks.peers.responses import wrong_responses
 from tests.benchmarks.peers.servers import (
     BASELINE,
     SERVERS,
-    WITH_METRICS,
     Access,
     Server,
     earlier_service,
@@ -96,10 +95,8 @@ def arguments() -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [server.name for server in SERVERS]
-    usual = [name for name in names if name != WITH_METRICS]
     parser.add_argument("--databases", nargs="+", choices=DATABASES, default=DATABASES)
-    parser.add_argument("--servers", nargs="+", choices=names, default=usual)
-    parser.add_argument("--base", choices=names, default=BASELINE, help="the server for the ratios")
+    parser.add_argument("--servers", nargs="+", choices=names, default=names)
     parser.add_argument("--scenarios", nargs="+", choices=PATHS, default=list(PATHS))
     parser.add_argument("--before", action="append", default=[], metavar="REVISION", help="may be repeated")
     parser.add_argument("--rounds", type=int, default=5)
@@ -119,7 +116,7 @@ def compare(name: str, servers: Sequence[Server], options: argparse.Namespace) -
                 print(f"{name}, round {number + 1}: {server.name}", file=sys.stderr, flush=True)
                 comparison.run(server)
         print(caption(name, comparison.settings, options))
-        bases = [base for base in (options.base, *options.before) if base in comparison.results.runs]
+        bases = [base for base in (BASELINE, *options.before) if base in comparison.results.runs]
         report = tables.report(comparison.results, has_server=name == "PostgreSQL", bases=bases)
         print(f"\n{report}\n", flush=True)
 

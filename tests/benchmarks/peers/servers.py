@@ -19,7 +19,6 @@ HERE = Path(__file__).parent
 SCHEMA = (HERE / "schema.sql").read_text()
 CORES = os.cpu_count() or 1
 SERVICE = "this service"
-WITH_METRICS = "with metrics"
 BASELINE = "bare WSGI"
 # Prefixes of variables that configure the service and must not reach a server from the shell.
 _SETTINGS = ("PETSERVICE_", "DJANGO_", "GUNICORN_", "TLS_", "DEBUG", "REDIS_", "WEB_", "ALLOWED_", "CSRF_", "PYTHON")
@@ -48,7 +47,6 @@ class Access(NamedTuple):
 # does little but compute, so it has one more than there are cores.
 SERVERS = [
     Server(SERVICE, ROOT, _SERVE, is_service=True),
-    Server(WITH_METRICS, ROOT, f"env METRICS_BIND=127.0.0.1:{{metrics}} {_SERVE}", is_service=True),
     Server(
         BASELINE,
         HERE / "bare_wsgi",
@@ -96,7 +94,7 @@ def fill(folder: Path, database: Database, pets: int) -> Access:
 def running(server: Server, database: Database) -> Iterator[tuple[str, int]]:
     """Start a server with a database, yield its base URL and its process id, and stop it at the end."""
     port = free_port()
-    command = server.command.format(python=sys.executable, port=port, metrics=free_port()).split()
+    command = server.command.format(python=sys.executable, port=port).split()
     with (database.folder / "log").open("w+") as log:
         process = subprocess.Popen(command, cwd=server.folder, env=_environment(database), stdout=log, stderr=log)
         base_url = f"http://127.0.0.1:{port}"
