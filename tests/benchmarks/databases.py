@@ -27,14 +27,10 @@ class Database(NamedTuple):
     url: str
     server: int | None
 
-    def environment(self) -> dict[str, str]:
-        """Return the environment variables of a program that uses this database."""
-        return os.environ | {"DATABASE_URL": self.url, "PETSERVICE_DATA_DIR": str(self.folder)}
-
     def run(self, *arguments: object, stdout: int | None = None) -> str:
         """Run a Python program that uses this database and must succeed, and return its output if that is a pipe."""
         command = [sys.executable, *map(str, arguments)]
-        environment = self.environment()
+        environment = os.environ | {"DATABASE_URL": self.url, "PETSERVICE_DATA_DIR": str(self.folder)}
         return subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=stdout, text=True).stdout
 
 

@@ -13,18 +13,17 @@ _DONE = """
 function done(summary, latency, requests)
   local errors = summary.errors
   local failed = errors.connect + errors.read + errors.write + errors.timeout + errors.status
-  io.write(string.format("[%d, %f, %f, %f, %d]", summary.requests, summary.duration / 1e6,
-    latency:percentile(50) / 1e3, latency:percentile(99) / 1e3, failed))
+  io.write(string.format("[%d, %f, %f, %d]", summary.requests, summary.duration / 1e6,
+    latency:percentile(99) / 1e3, failed))
 end
 """
 
 
 class Responses(NamedTuple):
-    """A measurement of wrk: the number of responses, the seconds, latencies in ms, and the number of failures."""
+    """A measurement of wrk: the number of responses, the seconds, the latency in ms, and the number of failures."""
 
     number: int
     seconds: float
-    median: float
     p99: float
     failed: int
 

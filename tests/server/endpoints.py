@@ -53,16 +53,13 @@ class EndpointsHandler(Handler):
     def get_response(self, request: HttpRequest) -> HttpResponseBase:
         match request.path_info:
             case "/held":
-                (FOLDER / f"held-{time.monotonic_ns()}").touch()
                 _hold()
                 return _json("{}")
             case "/admin/login/" if request.method == "POST":
-                (FOLDER / f"held-{time.monotonic_ns()}").touch()
                 _hold()
             case "/transaction":
                 with transaction.atomic(), database.cursor() as cursor:
                     cursor.execute("SELECT 1")
-                    (FOLDER / f"held-{time.monotonic_ns()}").touch()
                     _hold()
                 return _json("{}")
             case "/begun":
@@ -101,7 +98,8 @@ def _check_that_may_wait() -> int:
 
 
 def _hold() -> None:
-    """Wait until the test creates the file `released`."""
+    """Let the test know that something waits, and wait until it creates the file `released`."""
+    (FOLDER / f"held-{time.monotonic_ns()}").touch()
     while not (FOLDER / "released").exists():
         time.sleep(0.01)
 
