@@ -1,21 +1,15 @@
-"""`python -m tests.benchmarks.admin_pages` measures the pages of the admin with few and with many pets.
+"""The CPU of each page of the admin and the time that it takes, with few and with many pets."""
 
-For SQLite and PostgreSQL it prints the CPU of each page and the time that it takes.
-"""
-
-import argparse
 import math
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
-from tests.benchmarks.databases import DATABASES, Database, connected
-from tests.benchmarks.filled_databases import Grown, grown_database
-from tests.benchmarks.processes import conditions, cpu_seconds
+from tests.benchmarks.databases import Database, connected
+from tests.benchmarks.filled_databases import Grown
+from tests.benchmarks.processes import cpu_seconds
 from tests.benchmarks.tables import print_header, print_row
 from tests.service import log_in, running_service
 
@@ -145,24 +139,3 @@ def compared(few: Sequence[CPU], many: Sequence[CPU]) -> Iterator[str]:
         yield f"{service:.0f} + {server:.0f}" if server else f"{service:.0f}"
     ratio = sums[1] / sums[0] if sums[0] else math.nan
     yield f"**{ratio:.2f}**" if ratio > MAX_RATIO else f"{ratio:.2f}"
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--few", type=int, default=10_000)
-    parser.add_argument("--many", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=7)
-    options = parser.parse_args()
-    print(conditions("Django", "gunicorn"))
-    for name in DATABASES:
-        with (
-            tempfile.TemporaryDirectory(prefix="petservice-benchmark-") as path,
-            grown_database(name, options.few, options.few, Path(path, "few")) as few,
-            grown_database(name, options.many, options.many, Path(path, "many")) as many,
-        ):
-            print(f"\n{name}, {options.few:,} and {options.many:,} pets, and as many events")
-            print_pages(few, many, options.rounds)
-
-
-if __name__ == "__main__":
-    main()
