@@ -19,23 +19,22 @@ from django.http.response import HttpResponseBase
 
 from petservice.api import health, readiness
 from petservice.db.pending_migrations import missing_migrations
-from petservice.server import acceptor, connection, worker
+from petservice.server import acceptor, limits, worker
 from petservice.server import application as server
+from petservice.server.connection import Connection
 from petservice.sign_in import login_limits
 from petservice.wsgi import Handler
 
 FOLDER = Path(os.environ["TEST_ENDPOINTS_FOLDER"])
 MEBIBYTE = b"x" * 2**20
-connection.REQUEST_TIMEOUT = acceptor.REQUEST_TIMEOUT = int(
-    os.environ.get("TEST_REQUEST_TIMEOUT", connection.REQUEST_TIMEOUT)
-)
+limits.REQUEST_TIMEOUT = acceptor.REQUEST_TIMEOUT = int(os.environ.get("TEST_REQUEST_TIMEOUT", limits.REQUEST_TIMEOUT))
 acceptor.DEFERRAL = float(os.environ.get("TEST_DEFERRAL", acceptor.DEFERRAL))
 acceptor.MAX_DEFERRAL = max(acceptor.MAX_DEFERRAL, 10 * acceptor.DEFERRAL)
 server.CHECK_TIMEOUT = float(os.environ.get("TEST_CHECK_TIMEOUT", server.CHECK_TIMEOUT))
 if "TEST_MEASUREMENT_INTERVAL" in os.environ:
     measurement_interval = float(os.environ["TEST_MEASUREMENT_INTERVAL"])
     health._STATE_INTERVAL = server.WATCH_INTERVAL = server.COUNT_INTERVAL = measurement_interval
-connection.LINGER = float(os.environ.get("TEST_LINGER", connection.LINGER))
+limits.LINGER = float(os.environ.get("TEST_LINGER", limits.LINGER))
 
 
 class NeverReadyWorker(worker.EventLoopWorker):
@@ -80,7 +79,7 @@ class EndpointsHandler(Handler):
                 raise RuntimeError("raised on purpose")
             case "/v1/connections":
                 gc.collect()
-                return _json(str(sum(isinstance(one, connection.Connection) for one in gc.get_objects())))
+                return _json(str(sum(isinstance(one, Connection) for one in gc.get_objects())))
             case "/v1/garbage":
                 return _json(str(gc.collect()))
             case "/v1/open":  # the number of connections that the worker counts
