@@ -41,8 +41,8 @@ class Statements:
         # The statement that finds the API key whose digest another part of the same statement has.
         self.key_of_sent = _KEY.format_map(key | {"sought": "sent.digest"})
         pet = names(Pet)
-        # The driver for PostgreSQL would make an object of each UUID.
-        as_text = "{}::text" if connection.features.has_native_uuid_field else "{}"
+        # The driver for PostgreSQL would make an object of each UUID. Danish, for example, sorts `aa` after `z`.
+        as_text = '{}::text COLLATE "C"' if connection.features.has_native_uuid_field else "{}"
         pet["shown"] = ", ".join(as_text.format(pet[name]) for name in SHOWN)
         self._pet, self._first_page, self._page, self._inventory = (
             form.format(key=self.key, statement=statement)

