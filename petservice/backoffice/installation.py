@@ -16,7 +16,7 @@ import django
 from django.conf import settings
 from django.core.checks import run_checks
 from django.core.exceptions import PermissionDenied
-from django.db import DatabaseError, connection
+from django.db import connection
 from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
@@ -26,8 +26,8 @@ from petservice import __version__
 from petservice.admin_pages.staff_page import staff_page
 from petservice.configuration.certificates import end_of_certificate
 from petservice.configuration.effective import effective_settings
-from petservice.db.backend import backend
 from petservice.db.pending_migrations import missing_migrations, pending_migrations_message
+from petservice.db.postgresql.base import PoolerError
 from petservice.journal.models import Event
 from store.services import inventory_drift
 
@@ -119,10 +119,9 @@ def database() -> Iterator[Finding]:
 
 def pooler() -> Iterator[Finding]:
     if connection.vendor == "postgresql":
-        connection.ensure_connection()  # begin_service accepts a server that cannot be reached
         try:
-            backend().begin_service()
-        except DatabaseError as error:
+            connection.ensure_connection()
+        except PoolerError as error:
             yield Finding("pooler", "error", str(error))
         else:
             yield Finding("pooler", "ok", "Connections to PostgreSQL have the timeouts of the service.")

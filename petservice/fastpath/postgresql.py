@@ -179,7 +179,7 @@ async def _connect() -> _Cursor:
     # Each statement is prepared at its first run on a connection.
     parameters["prepare_threshold"] = 0
     # The later of two values of an option counts.
-    parameters["options"] = f"{_LIMITS} {_PLANS} {parameters.get('options', '')}".strip()
+    parameters["options"] = f"{_LIMITS} {_PLANS} {parameters['options']}"
     count("database_connections_opened", "fast_path")
     opened = await psycopg.AsyncConnection.connect(**parameters, autocommit=True)
     return opened.cursor()

@@ -5,7 +5,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from contextvars import copy_context
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ pytestmark = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQL
 # Maximum number of connections of each worker, as petservice/docs/deployment.md says.
 CONNECTIONS = 14
 LIMITS = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+# Defaults of the database with which requests and commands would fail.
+DEFAULTS = {"datestyle": "German", "default_transaction_isolation": "serializable"} | dict.fromkeys(LIMITS, "1ms")
 
 
 @pytest.fixture
@@ -90,34 +92,42 @@ def test_worker_opens_at_most_fourteen_lasting_connections_and_one_short_one(
     assert "canceling statement due to lock timeout" in one_worker.log.read_text()
 
 
-def limits() -> list[str]:
-    """Return the timeouts of a new database connection of this thread."""
-    connection.close()  # a connection gets its limits when it is opened
-    try:
-        with connection.cursor() as cursor:
-            return [cursor.execute(f"SHOW {name}").fetchone()[0] for name in LIMITS]
-    finally:
-        connection.close()
+@pytest.fixture
+def odd_defaults() -> Iterator[None]:
+    database = f"ALTER DATABASE {connection.ops.quote_name(connection.settings_dict['NAME'])}"
+    with connection.cursor() as cursor:
+        for name, value in DEFAULTS.items():
+            cursor.execute(f"{database} SET {name} = '{value}'")
+        yield
+        cursor.execute(f"{database} RESET ALL")
 
 
-async def limits_on_the_fast_path() -> list[str]:
-    """Return the timeouts of a new database connection of the fast path."""
+def session() -> list[str]:
+    """Return the settings of a new database connection of this thread."""
+    with closing(connection.copy()) as new, new.cursor() as cursor:
+        return [cursor.execute(f"SHOW {name}").fetchone()[0] for name in DEFAULTS]
+
+
+async def session_of_the_fast_path() -> list[str]:
+    """Return the settings of a new database connection of the fast path."""
     database = PostgreSQL()
-    found = [(await database._reading.rows(f"SHOW {name}", ()))[0][0] for name in LIMITS]
+    found = [(await database._reading.rows(f"SHOW {name}", ()))[0][0] for name in DEFAULTS]
     await database._reading.idle[0].connection.close()
     return found
 
 
 @pytest.mark.django_db(transaction=True)
-def test_requests_have_timeouts_and_commands_have_none() -> None:
-    assert asyncio.run(limits_on_the_fast_path()) == ["5s", "3s", "30s"]
-    assert together(limits) == [["20s", "5s", "1min"]]
+@pytest.mark.usefixtures("odd_defaults")
+def test_requests_have_timeouts_and_commands_have_none_whatever_the_database_has() -> None:
+    needed = ["ISO, MDY", "read committed"]
+    assert asyncio.run(session_of_the_fast_path()) == [*needed, "5s", "3s", "30s"]
+    assert together(session) == [[*needed, "20s", "5s", "1min"]]
     context = copy_context()
     context.run(time_limit.set, None)
-    assert context.run(limits) == ["0", "0", "0"]
+    assert context.run(session) == [*needed, "0", "0", "0"]
     # In a process that was started as a command, requests have timeouts as well.
-    assert context.run(asyncio.run, limits_on_the_fast_path()) == ["5s", "3s", "30s"]
-    assert context.run(together, limits) == [["20s", "5s", "1min"]]
+    assert context.run(asyncio.run, session_of_the_fast_path()) == [*needed, "5s", "3s", "30s"]
+    assert context.run(together, session) == [[*needed, "20s", "5s", "1min"]]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -18,12 +18,19 @@ from petservice.db.backend import REQUEST_TIMEOUT, Batches, time_limit
 
 logger = logging.getLogger(__name__)
 
+# What the service needs, whatever the server, the database or the role has as its default: psycopg reads times in the
+# ISO style only, and with other isolation levels PostgreSQL ends statements that run at the same time.
+_SESSION = r"-c datestyle=ISO -c default_transaction_isolation=read\ committed"
 # Time limits that PostgreSQL itself enforces, because a request must end before its worker is replaced. Management
 # commands have no limits (petservice.db.backend).
 _LIMITS = "-c statement_timeout=20s -c lock_timeout=5s -c idle_in_transaction_session_timeout=60s"
 # An index is in memory or on an SSD. By default, PostgreSQL expects a hard disk, and rather reads a whole table.
 # With PostgreSQL's own 4 MB, a search among ten million pets tests millions of them again that have not its words.
 _OPTIONS_OF_REQUESTS = f"{_LIMITS} -c random_page_cost=1.1 -c work_mem=32MB"
+# As pg_dump does, because a role or a database may have limits that fit requests.
+_OPTIONS_OF_COMMANDS = (
+    "-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0 -c idle_session_timeout=0"
+)
 # The lock timeout of a migration's transaction. All later queries on the table queue behind a migration that waits,
 # and a backup can hold the lock for hours. So the migration fails instead, and can be run again.
 _WAIT_SHORTLY = "SELECT set_config('lock_timeout', '5s', true) WHERE current_setting('lock_timeout') = '0'"
@@ -90,21 +97,24 @@ class DatabaseWrapper(base.DatabaseWrapper):
     SchemaEditorClass = DatabaseSchemaEditor
     is_embedded = False
 
+    def get_connection_params(self) -> dict[str, Any]:
+        parameters: dict[str, Any] = super().get_connection_params()
+        # The later of two values of an option counts.
+        return parameters | {"options": f"{_SESSION} {parameters.get('options', '')}".strip()}
+
     def get_new_connection(self, conn_params: dict[str, Any]) -> TimeLimitedConnection:
-        own = "" if time_limit.get() is None else _OPTIONS_OF_REQUESTS
-        options = f"{own} {conn_params.get('options', '')}".strip()  # the later of two values of an option counts
+        own = _OPTIONS_OF_COMMANDS if time_limit.get() is None else _OPTIONS_OF_REQUESTS
         try:
-            connection = TimeLimitedConnection.connect(**conn_params | {"options": options})
+            connection = TimeLimitedConnection.connect(**conn_params | {"options": f"{own} {conn_params['options']}"})
         except psycopg.OperationalError as error:
-            if own and "startup parameter" in str(error):
+            if "startup parameter" in str(error):
                 raise PoolerError(f"A connection pooler refuses the timeouts of the service. {_DIRECTLY}") from error
             raise
-        if own:
-            lost = ", ".join(name for (name,) in connection.execute(_LOST_TIMEOUTS))
-            connection.rollback()
-            if lost:
-                connection.close()
-                raise PoolerError(f"A connection pooler discards the timeouts of the service ({lost}). {_DIRECTLY}")
+        lost = ", ".join(name for (name,) in connection.execute(_LOST_TIMEOUTS))
+        connection.rollback()
+        if lost:
+            connection.close()
+            raise PoolerError(f"A connection pooler discards the timeouts of the service ({lost}). {_DIRECTLY}")
         return connection
 
     def copy_rows(

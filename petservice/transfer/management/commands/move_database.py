@@ -95,7 +95,6 @@ class Command(DatabaseCommand):
         else:  # others see the rows when the transaction ends
             appearing = nullcontext()
             connections[_TARGET].ensure_connection()
-            backend(_TARGET).begin_service()  # refuses a connection pooler, as the service would
         with appearing:
             copying.prepare(_TARGET, models)
             total = copying.count(_SOURCE, models)
