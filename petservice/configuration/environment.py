@@ -95,8 +95,9 @@ if not SECRET_KEY and not LIVE:
             f"The data directory cannot be written ({error}): set PETSERVICE_DATA_DIR to one that can, "
             "for example PETSERVICE_DATA_DIR=/var/lib/petservice"
         )
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [] if LIVE else ["localhost", "127.0.0.1", "[::1]"]) or []
-CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", []) or []
+_HOSTS = [] if LIVE else ["localhost", "127.0.0.1", "[::1]"]
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", _HOSTS, subcast=str.strip) or []
+CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [], subcast=str.strip) or []
 if LIVE:  # a live service requires these, and they have no default
     _required = {
         "SECRET_KEY is required in live; make one with "

@@ -84,6 +84,16 @@ def test_invalid_variable_is_named_with_an_example(monkeypatch: pytest.MonkeyPat
     assert f"; write for example {name}=" in error
 
 
+def test_spaces_beside_the_commas_of_a_list_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLOWED_HOSTS", "pets.example.com, .example.org ")
+    monkeypatch.setenv("CSRF_TRUSTED_ORIGINS", "https://pets.example.com, https://example.org")
+
+    settings = runpy.run_path(environment.__file__)
+
+    assert settings["ALLOWED_HOSTS"] == ["pets.example.com", ".example.org"]
+    assert settings["CSRF_TRUSTED_ORIGINS"] == ["https://pets.example.com", "https://example.org"]
+
+
 def test_zones_are_known_without_files_of_the_system() -> None:
     zoneinfo.reset_tzpath(to=())
     try:
