@@ -1,6 +1,6 @@
 """The forms with which staff create, change and rotate API keys."""
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from django import forms
@@ -16,6 +16,10 @@ from petservice.configuration.time_zone import day_of, end_of, zone_name
 # The lifetimes that the forms offer, by their values there, and the value of the other choice.
 LIFETIMES = {str(days): timedelta(days=days) for days in (30, 90, 365)}
 NEVER = "never"
+
+
+def _last_second(day: date) -> datetime:
+    return end_of(day) - timedelta(seconds=1)
 
 
 class ExpiryField(DayField):
@@ -35,7 +39,7 @@ class ExpiryField(DayField):
     def clean(self, value: Any) -> datetime | None:
         day = super().clean(value)
         try:
-            return None if day is None else end_of(day) - timedelta(seconds=1)
+            return None if day is None else _last_second(day)
         except OverflowError:  # on the last day of the calendar
             raise forms.ValidationError("No key can expire on this day. Choose another day.") from None
 
@@ -84,7 +88,10 @@ class ExpiryChoice(forms.Form):
         """Create the form. The lifetime of an old key is the first choice, if there is an old key that expires."""
         super().__init__(*args, **kwargs)
         self.now = timezone.now()
-        self._lifetimes = LIFETIMES if old_lifetime is None else {"same": old_lifetime} | LIFETIMES
+        self._lifetimes = LIFETIMES
+        if old_lifetime is not None:  # from now, it may end after the last day that a key can expire on
+            longest = _last_second(date.max - timedelta(days=1)) - self.now
+            self._lifetimes = {"same": min(old_lifetime, longest)} | LIFETIMES
         choices = []
         for value, lifetime in self._lifetimes.items():
             like = ", like the old key" if value == "same" else ""

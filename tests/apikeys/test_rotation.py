@@ -80,6 +80,15 @@ def test_staff_choose_when_a_replacement_expires(
     assert f"It replaces {record}, which works until" in page
 
 
+def test_a_replacement_for_a_key_that_expires_at_the_end_of_the_calendar_does_so_as_well(admin_client: Client) -> None:
+    end = datetime(9999, 12, 30, 23, 59, 59, tzinfo=UTC)
+    record, _ = APIKey.objects.create_key(name="Acme", created_at=PAST, expires_at=end)
+
+    assert "like the old key (on 9999-12-30)" in admin_client.get(page_of(record, "rotate")).content.decode()
+    admin_client.post(page_of(record, "rotate"), ROTATE | {"lifetime": "same"})
+    assert APIKey.objects.get(replaces=record).expires_at == end
+
+
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [(30, "1 minute"), (20 * 60, "20 minutes"), (30 * 60, "30 minutes"), (12 * 3600, "12 hours"), (86400, "24 hours")],
