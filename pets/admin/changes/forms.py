@@ -120,7 +120,7 @@ def added_by_form(request: HttpRequest, form_token: UUID) -> Pet | None:
     The account stays locked until the current transaction ends, so that a double click waits for the first request.
     """
     account = get_user_model().objects.select_for_update(no_key=True).get(pk=request.user.pk or 0)
-    recent = Event.objects.filter(account_name=account.get_username(), at__gt=timezone.now() - _REMEMBERED)
+    recent = Event.objects.filter(account=account, at__gt=timezone.now() - _REMEMBERED)
     added = recent.filter(kind=Event.Kind.ADDED, form_token=form_token)
     ids = Item.objects.filter(event__in=added).values_list("record_id", flat=True)
     return Pet.objects.filter(Among("pk", [*ids])).order_by("pk").first()
