@@ -57,8 +57,10 @@ class CreatedOnce(admin.ModelAdmin):
             return self.back_to(request, created, self.already_created.format(created=created))
 
     def back_to(self, request: HttpRequest, record: Any, message: str, level: int = messages.WARNING) -> HttpResponse:
-        """Redirect to the page of a record, which shows the message."""
+        """Redirect to the page of a record, which shows the message, or to the dashboard if the user may not see it."""
         self.message_user(request, message, level)
+        if not self.has_view_or_change_permission(request):
+            return redirect("admin:index")
         return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", record.pk)
 
     def created_by_form(self, request: HttpRequest, form_token: UUID) -> Any:

@@ -6,8 +6,9 @@ from django.contrib import admin, messages
 from django.contrib.admin import ModelAdmin
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.middleware.csrf import get_token
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -89,9 +90,10 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Ask whether to undo a change, and undo it when the form is sent."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
+        """Ask whether to undo a change, and undo it when the form is sent.
+
+        An account that may add pets, and see none, undoes its additions, and gets to the dashboard in place of a list.
+        """
         change = RecentChange.undoable().filter(pk=object_id).first() if is_key(object_id) else None
         if change and not request.user.has_perms(change.permissions.split()):
             raise PermissionDenied
@@ -102,7 +104,9 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
         undone = undo.undo(request, change.pk) if change else None
         if undone is None:
             self.message_user(request, _TOO_LATE, messages.WARNING)
-            return HttpResponseRedirect(reverse("admin:pets_recentchange_changelist"))
+            return redirect(
+                "admin:pets_recentchange_changelist" if self.has_view_permission(request) else "admin:index"
+            )
         *counts, left_alone = undone
         if left_alone:
             names = first_names([f"“{name}”" for name in left_alone])
@@ -114,4 +118,6 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
             self.message_user(request, "Nothing was undone, and no pet was changed.", messages.INFO)
         # Of the list that showed the message with the button.
         filters = QueryDict(request.GET.get("_changelist_filters", ""))
-        return HttpResponseRedirect(reverse("admin:pets_pet_changelist", query=filters))
+        if not self.has_view_permission(request):
+            return redirect("admin:index")
+        return redirect(reverse("admin:pets_pet_changelist", query=filters))

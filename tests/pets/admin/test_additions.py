@@ -7,7 +7,8 @@ from django.urls import reverse
 
 from pets.models import Pet, TrashedPet
 from petservice.journal.models import Event
-from tests.backoffice.pages import messages, read
+from tests.backoffice.pages import messages, read, undo_url
+from tests.backoffice.staff import granted
 from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.pet_pages import LIST, histories, page_of, sent, undo
 
@@ -77,6 +78,18 @@ def test_a_form_that_is_sent_again_adds_nothing_and_leads_to_its_pet(staff: Clie
     assert messages(sent(staff, ADD, fields)) == ["This form was sent already, and has added “Tom”."]
     sent(staff, ADD, read(staff, ADD, "pet_form") | {"name": "Max"})
     assert Pet.objects.count() == 2
+
+
+def test_an_account_that_may_add_pets_and_see_none_gets_to_the_dashboard_and_may_undo() -> None:
+    clerk = granted("add_pet")
+    fields = read(clerk, ADD, "pet_form") | {"name": "Rex"}
+    added, again = sent(clerk, ADD, fields), sent(clerk, ADD, fields)
+
+    assert messages(again) == ["This form was sent already, and has added “Rex”."]
+    undone = sent(clerk, undo_url(added), {})
+    assert messages(undone) == ["Undone. 1 pet that it added moved to the trash."]
+    late = sent(clerk, undo_url(added), {})
+    assert [one["Location"] for one in (added, again, undone, late)] == [reverse("admin:index")] * 4
 
 
 @only_on_postgresql
