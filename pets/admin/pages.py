@@ -200,5 +200,5 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
             if not self.has_delete_permission(request):
                 raise PermissionDenied
             delete(self, request, {object_id: as_version(request.POST.get("version", ""))})
-            return redirect("admin:pets_pet_changelist")
+            return self.response_post_save_change(request, None)
         return super().delete_view(request, object_id, extra_context)
