@@ -80,6 +80,7 @@ def test_a_form_that_is_sent_again_adds_nothing_and_leads_to_its_pet(staff: Clie
     assert Pet.objects.count() == 2
 
 
+@pytest.mark.django_db
 def test_an_account_that_may_add_pets_and_see_none_gets_to_the_dashboard_and_may_undo() -> None:
     clerk = granted("add_pet")
     fields = read(clerk, ADD, "pet_form") | {"name": "Rex"}
