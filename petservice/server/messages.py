@@ -125,14 +125,15 @@ def _environ(scope: Scope) -> dict[str, Any]:
     except UnicodeDecodeError:
         # Not Django's function, which takes milliseconds for a long path of a stranger. No path of ours is like this.
         path_info = quote(path)
+    name, port, *_ = scope.server or ("", "")  # Django requires both, for a request without a host
     environ = {
         "REQUEST_METHOD": scope.method,
         "SCRIPT_NAME": "",
         "PATH_INFO": path_info,
         "QUERY_STRING": scope.query_string.decode("latin-1"),
+        "SERVER_NAME": name,
+        "SERVER_PORT": str(port),
     }
-    if scope.server:
-        environ |= {"SERVER_NAME": scope.server[0], "SERVER_PORT": str(scope.server[1])}
     if scope.client:
         environ["REMOTE_ADDR"] = scope.client[0]
     for header, value in scope.headers:

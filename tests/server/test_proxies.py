@@ -78,6 +78,13 @@ def test_unix_socket_is_trusted_and_has_no_address(server: Service, name: str) -
     assert "REMOTE_ADDR" not in meta
 
 
+def test_request_without_a_host_on_a_unix_socket_is_refused(server: Service) -> None:
+    with connected(server, "unix", "") as client:
+        client.sendall(b"GET /v1/pets HTTP/1.0\r\n\r\n")
+
+        assert client.recv(1000).split()[1] == b"400"
+
+
 @pytest.mark.parametrize("server", ["serve"], indirect=True)
 @pytest.mark.parametrize(
     ("headers", "scheme"),
