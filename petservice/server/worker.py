@@ -86,12 +86,12 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         self.loop.add_signal_handler(signal.SIGTERM, self._stopping.set)
         self.loop.add_signal_handler(signal.SIGQUIT, self._cut_off)
         self.acceptor = Acceptor(self, settings.TRUSTED_PROXIES)
-        # A blocked request stops the heartbeat, so that gunicorn's `timeout` applies to it. The readiness check is
-        # exempt: it blocks while the database does not respond, and replacing the worker would not help.
+        # The heartbeat is as old as the oldest request that runs, so that gunicorn's `timeout` applies to each. The
+        # readiness check is exempt: it blocks while the database does not respond, and another worker would not help.
         pools = [pool for name, pool in self.application.threads.items() if name != "readiness"]
         while self.alive and not self._stopping.is_set() and self.nr < self.max_requests and self.ppid == os.getppid():
-            if all(pool.stalled_for() < 2 * CHECK_INTERVAL for pool in pools):
-                self.notify()
+            heartbeat = time.monotonic() - max(pool.stalled_for() for pool in pools)
+            os.utime(self.tmp.fileno(), (heartbeat, heartbeat))
             self._check_connections()
             self.acceptor.listen()
             with suppress(TimeoutError):

@@ -66,6 +66,9 @@ class EndpointsHandler(Handler):
                 return _json("{}")
             case "/hanging":
                 time.sleep(3600)
+            case "/slow":
+                time.sleep(3)
+                return _json("{}")
             case "/export":  # larger than any buffer
                 return StreamingHttpResponse([MEBIBYTE] * 32)
             case "/breaking-export":

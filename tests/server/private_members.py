@@ -4,7 +4,8 @@
 MEMBERS = {
     "gunicorn_h1c:H1CProtocol": ["asgi_headers"],
     "gunicorn.workers.base:Worker": [
-        *("alive", "app", "cfg", "log", "max_requests", "notify", "nr", "ppid", "run", "sockets", "wsgi"),
+        *("alive", "app", "cfg", "log", "max_requests", "notify", "nr", "ppid", "run", "sockets", "tmp"),
+        "wsgi",
     ],
     "gunicorn.arbiter:Arbiter": [
         *("SIG_QUEUE", "cfg", "handle_int", "handle_quit", "handle_term", "handle_usr2", "log", "signal"),

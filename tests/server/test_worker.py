@@ -125,6 +125,19 @@ def test_blocked_worker_is_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+def test_worker_with_slow_requests_that_overlap_is_not_replaced(tmp_path: Path, connect: Connect) -> None:
+    with service_with_test_endpoints(tmp_path, "--timeout", "6") as service:
+        clients = [connect(service) for _ in range(PAGE_THREADS)]
+        for client in clients:
+            client.send(get("/slow"))
+            time.sleep(1)  # so that one of them always runs for long
+
+        for client in clients * 3:
+            assert client.response().status == 200
+            client.send(get("/slow"))
+
+
+@pytest.mark.long
 def test_worker_with_a_blocked_readiness_check_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "slow").touch()
     with (
