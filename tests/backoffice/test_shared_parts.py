@@ -16,7 +16,8 @@ from pets.services import create_pet
 from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.apikeys.models import APIKey
 from petservice.journal.models import Event
-from tests.backoffice.pages import messages, read, send
+from tests.backoffice.pages import messages, read, send, submit
+from tests.backoffice.staff import granted
 from tests.service import ROOT
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -172,3 +173,14 @@ def test_every_status_has_a_badge_and_no_two_of_a_kind_have_the_same_shape() -> 
         {"active", "invited", "locked", "deactivated"},
     ):
         assert len({shapes.get(name, "disc") for name in kind}) == len(kind)
+
+
+def test_pages_of_changes_do_not_lead_to_pages_that_the_account_may_not_see() -> None:
+    client, pet = granted("add_apikey", "delete_pet"), create_pet(name="Rex")
+    created = submit(client, reverse("admin:apikeys_apikey_add"), "apikey_form", {"name": "Acme", "lifetime": "90"})
+    deletion = client.get(reverse("admin:pets_pet_delete", args=[pet.pk]))
+
+    for page in (created, deletion):
+        (content,) = re.findall(r"(?s)<main.*</main>", page.content.decode())
+        links = {link for link in re.findall('href="(/[^"]*)"', content) if client.get(link).status_code == 403}
+        assert (page.status_code, links) == (200, set())
