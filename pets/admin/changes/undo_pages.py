@@ -95,7 +95,8 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
         An account that may add pets, and see none, undoes its additions, and gets to the dashboard in place of a list.
         """
         change = RecentChange.undoable().filter(pk=object_id).first() if is_key(object_id) else None
-        if change and not request.user.has_perms(change.permissions.split()):
+        may_undo = request.user.has_perms(change.permissions.split()) if change else self.has_view_permission(request)
+        if not may_undo:
             raise PermissionDenied
         if change and request.method != "POST":
             until = change.at + RecentChange.UNDO_PERIOD
@@ -104,9 +105,7 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
         undone = undo.undo(request, change.pk) if change else None
         if undone is None:
             self.message_user(request, _TOO_LATE, messages.WARNING)
-            return redirect(
-                "admin:pets_recentchange_changelist" if self.has_view_permission(request) else "admin:index"
-            )
+            return redirect("admin:pets_recentchange_changelist")
         *counts, left_alone = undone
         if left_alone:
             names = first_names([f"“{name}”" for name in left_alone])
