@@ -55,7 +55,7 @@ def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
             add_event(request, Event.Kind.EXPORTED, target=Pet, message=message, count=len(rows))
             # The name of the file is made of the search, the tag and the status of the list.
             words = " ".join(request.GET.get(name, "") for name in (SEARCH_VAR, "tag", "status__exact"))
-            name = slugify(words[:_MAX_NAME], allow_unicode=True) or "pets"
+            name = slugify(words, allow_unicode=True)[:_MAX_NAME] or "pets"
             return _file(rows, file_format, f"{name}-{timezone.localdate()}")
         form.add_error("format", _TOO_MANY)
     context = {

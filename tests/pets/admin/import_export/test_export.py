@@ -67,6 +67,7 @@ def test_the_name_of_the_file_says_what_it_has(staff: Client) -> None:
         ("?q=Rex%0A/../x&tag=Wei%C3%9F+%22%3B", "rex-x-weiß-"),
         ("?created_from=2026-11-25", "pets-"),
         ("?q=" + "x" * 300, "x" * 60 + "-"),
+        ("?q=" + quote("㎏") * 60, "kg" * 30 + "-"),
     ):
         disposition = exported(staff, "xlsx", query)["Content-Disposition"]
         assert re.search(re.escape(quote(name)) + r"\d{4}-\d\d-\d\d\.xlsx\"?$", disposition), query
