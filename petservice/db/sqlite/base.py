@@ -141,7 +141,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def migration_lock(self) -> Iterator[None]:
         """Let one process at a time migrate this database."""
         # A lock file, because SQLite's own lock would block the migrations' transactions.
-        path = Path(f"{self.settings_dict['NAME']}.lock")
+        path = Path(f"{Path(self.settings_dict['NAME']).resolve()}.lock")
         create_for_owner(path)
         with path.open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
