@@ -13,16 +13,18 @@ from petservice.monitoring.access_log import current_record
 from petservice.monitoring.counters import count, count_on_loop
 from petservice.monitoring.telemetry import span
 
-# Kinds of errors by SQLSTATE (PostgreSQL, appendix A) and by the name of SQLite's result code.
+# Kinds of errors by SQLSTATE (PostgreSQL, appendix A) and by the name of SQLite's primary result code.
 _KINDS = {
     "57014": "timeout",
     "SQLITE_INTERRUPT": "timeout",
     "55P03": "lock",
     "40P01": "lock",
     "SQLITE_BUSY": "lock",
+    "SQLITE_CONSTRAINT": "constraint",
     "53100": "disk_full",
     "SQLITE_FULL": "disk_full",
     "53300": "connection",
+    "25006": "connection",  # to a server that takes no writes
 }
 # Kinds by the class of a SQLSTATE, which is its beginning.
 _KINDS_OF_CLASS = {"08": "connection", "57": "connection", "23": "constraint"}
@@ -59,9 +61,8 @@ def kind_of_error(error: Exception) -> str:
     code: str | None = getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", None)
     if code is None:  # psycopg could not reach the server, or no connection of the fast path became free
         return "connection" if isinstance(error, psycopg.OperationalError | TimeoutError) else "other"
-    if code.startswith("SQLITE_CONSTRAINT"):
-        return "constraint"
-    return _KINDS.get(code) or _KINDS_OF_CLASS.get(code[:2], "other")
+    primary = "_".join(code.split("_")[:2])  # of SQLITE_BUSY_SNAPSHOT
+    return _KINDS.get(primary) or _KINDS_OF_CLASS.get(code[:2], "other")
 
 
 @receiver(connection_created)

@@ -98,6 +98,8 @@ def test_errors_of_the_database_have_kinds() -> None:
         (errors.ConnectionTimeout, "connection"),  # the server is silent
         ("SQLITE_INTERRUPT", "timeout"),
         ("SQLITE_BUSY", "lock"),
+        ("SQLITE_BUSY_SNAPSHOT", "lock"),
+        (errors.ReadOnlySqlTransaction, "connection"),
         ("SQLITE_FULL", "disk_full"),
         ("SQLITE_IOERR", "other"),
     ],
