@@ -8,7 +8,7 @@ from petservice.configuration import environment
 from petservice.configuration.environment import env
 
 # A password in a URL or in a list of parameters.
-_PASSWORD = re.compile(r"(://[^:/@]*:)[^/]*(?=@)|(password=)('[^']*'|[^\s&]*)", re.IGNORECASE)
+_PASSWORD = re.compile(r"(://[^:/@]*:)(?:[^?]*|[^/]*)(?=@)|(password=)('[^']*'|[^\s&]*)", re.IGNORECASE)
 # What the service uses in place of an empty variable.
 _USED = {
     "DATABASE_URL": f"sqlite:///{environment.DATABASES['default'].get('NAME', '')}",

@@ -62,10 +62,13 @@ def _postgresql(url: str) -> dict[str, Any]:
         # libpq's message repeats the URL, and with it the password.
         raise ValueError(f"DATABASE_URL is not a PostgreSQL URL; write for example {EXAMPLE}") from None
     settings = {django: options.pop(libpq, "") for libpq, django in _LIBPQ_NAMES.items()}
+    if settings["PORT"].strip("0123456789,"):  # a part of a password with a slash
+        raise ValueError(f"DATABASE_URL has a port that is no number; write / in a password as %2F, as in {EXAMPLE}")
     if not settings["NAME"]:
         raise ValueError(f"DATABASE_URL names no database; write for example {EXAMPLE}")
     options.setdefault("application_name", "petservice")
-    options.setdefault("connect_timeout", "5")  # seconds per host, so that an unavailable server fails a request soon
+    # Seconds for each host, so that an unavailable server fails a request soon.
+    options.setdefault("connect_timeout", "2" if "," in settings["HOST"] else "5")
     # Milliseconds without an acknowledgement from the other side, after which a connection counts as dead.
     options.setdefault("tcp_user_timeout", "5000")
     if "," in settings["HOST"]:

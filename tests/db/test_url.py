@@ -22,6 +22,7 @@ MALFORMED = "DATABASE_URL is not a PostgreSQL URL; write for example postgres://
         (f"postgres://ada:{SECRET}@localhost", "DATABASE_URL names no database"),
         (f"postgres://ada:{SECRET}@db.example.com/pets?no_such_option=1", MALFORMED),
         (f"postgres://ada:{SECRET}@[db.example.com/pets", MALFORMED),
+        (f"postgres://ada:{SECRET}/9@localhost/pets", "DATABASE_URL has a port that is no number; write / in a"),
     ],
 )
 def test_invalid_url_is_rejected_with_a_message_without_its_password(url: str, sentence: str) -> None:
@@ -45,6 +46,7 @@ def test_postgresql_url_is_parsed_by_the_rules_of_libpq() -> None:
         *("pets", "ada", "s3cret", "one,two", ",6432"),
     ]
     assert settings["OPTIONS"]["sslmode"] == "require"
+    assert settings["OPTIONS"]["connect_timeout"] == "2", "all hosts together may take a few seconds"
     assert settings["OPTIONS"]["target_session_attrs"] == "read-write", (
         "of several servers, the one that accepts writes"
     )
