@@ -17,8 +17,10 @@ def test_a_list_has_the_order_of_its_pages(tmp_path: Path) -> None:
         server.run("initdb --username=postgres --auth=trust --encoding=UTF8 --no-sync")
         server.start()
         server.sql("CREATE DATABASE migrated TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'da'")
-        with running_service(tmp_path, DATABASE_URL=server.url) as service:
-            client = service.client(service.create_key())
+        with (
+            running_service(tmp_path, DATABASE_URL=server.url) as service,
+            service.client(service.create_key()) as client,
+        ):
             ids = [client.post("/v1/pets", json={"name": "Rex"}).json()["id"] for _ in range(3)]
             wanted = [f"{beginning}{pet_id[2:]}" for beginning, pet_id in zip(("a9", "aa", "ab"), ids, strict=True)]
             for before, after in zip(ids, wanted, strict=True):
