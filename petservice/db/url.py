@@ -63,7 +63,7 @@ def _postgresql(url: str) -> dict[str, Any]:
         raise ValueError(f"DATABASE_URL is not a PostgreSQL URL; write for example {EXAMPLE}") from None
     settings = {django: options.pop(libpq, "") for libpq, django in _LIBPQ_NAMES.items()}
     if settings["PORT"].strip("0123456789,"):  # a part of a password with a slash
-        raise ValueError(f"DATABASE_URL has a port that is no number; write / in a password as %2F, as in {EXAMPLE}")
+        raise ValueError(f"DATABASE_URL has a port that is no number; write for example {EXAMPLE}, and / as %2F")
     if not settings["NAME"]:
         raise ValueError(f"DATABASE_URL names no database; write for example {EXAMPLE}")
     options.setdefault("application_name", "petservice")
