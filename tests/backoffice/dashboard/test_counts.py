@@ -16,11 +16,10 @@ from django.utils import timezone
 
 from pets.models import Pet
 from petservice.admin_pages import charts
-from petservice.apikeys.models import APIKey, KeyDay
+from petservice.apikeys.models import IDLE_AFTER, NEVER_USED_AFTER, SOON, APIKey, KeyDay
 from petservice.backoffice import dashboard, sales
 from petservice.journal.models import Event
 from store.models import InventoryCounter, InventoryItem
-from tests.apikeys.states import create_keys
 from tests.backoffice.dashboard.pages import DAY, INDEX, NOW, log, page
 from tests.backoffice.staff import granted, staff
 
@@ -39,28 +38,32 @@ def dashboard_at(now: datetime) -> dict[str, Any]:
     return dashboard.sections(admin.site, request, now=now)
 
 
-# The lines that count keys, by what the list shows of them.
-LINES = {
-    ("active", "never"): "Never used, created over 7 days ago",
-    ("active", "idle"): "Not used for 90 days",
-    ("expired", ""): "Expired",
-    **dict.fromkeys([("soon", use) for use in ("", "never", "idle")], "Expire within 14 days"),
-}
+# Times of keys, from now, and the line that counts such a key.
+KEYS: list[tuple[dict[str, timedelta], str | None]] = [
+    ({"expires_at": -DAY}, "Expired"),
+    ({"expires_at": -DAY, "last_used_at": -2 * IDLE_AFTER}, "Expired"),
+    ({"expires_at": SOON - DAY}, f"Expire within {SOON.days} days"),
+    ({"expires_at": DAY, "last_used_at": -2 * IDLE_AFTER}, f"Expire within {SOON.days} days"),
+    ({"created_at": -DAY, "expires_at": 2 * SOON}, None),
+    ({"created_at": -NEVER_USED_AFTER - DAY, "expires_at": 2 * SOON}, "Never used, created over 7 days ago"),
+    ({"last_used_at": -IDLE_AFTER - DAY}, f"Not used for {IDLE_AFTER.days} days"),
+    ({"last_used_at": -DAY}, None),
+    ({"revoked_at": -DAY, "expires_at": -DAY}, None),
+]
 
 
-def test_each_figure_counts_a_pet_or_a_key_once_and_equals_the_list_that_it_links_to(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_each_figure_counts_a_pet_or_a_key_once_and_equals_the_list_that_it_links_to() -> None:
     now = timezone.now()
     for status, number in {"available": 1, "pending": 2, "sold": 3}.items():
         Pet.objects.bulk_create(Pet(name="Rex", status=status) for _ in range(number))
-    keys = create_keys(now)
+    for fields, _ in KEYS:
+        key, _ = APIKey.objects.create_key(name="Acme", **{name: now + time for name, time in fields.items()})
+    APIKey.objects.create_key(name="Replaced", replaced_by=key, expires_at=now + DAY)
     client = staff(is_superuser=True)
-    monkeypatch.setattr(timezone, "now", lambda: now)
 
     found = FIGURE.findall(page(client))
 
-    of_keys = Counter(LINES[state] for state in keys.values() if state in LINES)
+    of_keys = Counter(line for _, line in KEYS if line)
     assert {label: int(count) for _, label, count, _ in found} == {"Available": 1, "Pending": 2, "Sold": 3, **of_keys}
     for url, label, count, _ in found:
         assert client.get(unescape(url)).context["cl"].result_count == int(count), label

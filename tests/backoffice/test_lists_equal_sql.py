@@ -1,0 +1,237 @@
+"""The lists of API keys, staff accounts and the audit equal a plain model, for many combinations of parameters."""
+
+import random
+from collections.abc import Callable, Iterable
+from datetime import date, datetime, timedelta
+from itertools import product
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from axes.models import AccessAttempt
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from petservice.apikeys.models import APIKey
+from petservice.configuration.time_zone import zone
+from petservice.journal.models import Event
+from tests.backoffice import unkind_records
+from tests.backoffice.pages import csv_rows
+from tests.backoffice.unkind_records import DAY
+from tests.pets.admin.list_model import difference, folded
+from tests.pets.admin.pet_pages import listed
+
+ZONE = "Africa/Cairo"
+SEARCHES = (
+    *("", "acme", "SHOP acme", "strasse", "straße", "żółw", "барс", "rex", "明", "nothing"),
+    *("50% o", "_", "\\", "(a.c"),
+)
+KEYS, ACCOUNTS = (reverse(f"admin:{one}_changelist") for one in ("apikeys_apikey", "accounts_account"))
+Query = dict[str, str]
+# A function that returns the count and the rows of a page.
+Page = Callable[[Query], tuple[int, list[Any]]]
+
+
+def contains_each_word(search: str, texts: Iterable[str]) -> bool:
+    """Return whether one of the texts has the word, for each word of a search."""
+    own = [folded(text) for text in texts]
+    return all(any(word in text for text in own) for word in folded(search).split())
+
+
+def shown(client: Client, url: str, query: Query) -> tuple[int, list[Any]]:
+    """Return the number of rows that a list counts, and those that its page shows, without its HTML."""
+    found = listed(client, url, **query)
+    return found.result_count, [row.pk for row in found.result_list]
+
+
+def assert_equal(queries: Iterable[Query], found: Page, expected: Page) -> None:
+    """Check for each query that the page is as expected."""
+    wrong = [line for query in queries for line in difference(query, found(query), expected(query))]
+    assert not wrong, "\n".join(wrong)
+
+
+def ordered(table: str, order: str) -> list[Any]:
+    """Return the ids of all rows in an order of the database."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT id FROM {table} ORDER BY {order}")
+        return [pk for (pk,) in cursor.fetchall()]
+
+
+def state_of(key: APIKey, now: datetime) -> str:
+    """Return the state of a key, as the guide describes the states."""
+    if key.revoked_at:
+        return "revoked"
+    if key.replaced_by_id:
+        return "replaced"
+    if key.expires_at and key.expires_at <= now:
+        return "expired"
+    if key.environment != "test":
+        return "other"
+    return "soon" if key.expires_at and key.expires_at <= now + 14 * DAY else "active"
+
+
+def use_of(key: APIKey, now: datetime) -> str:
+    if state_of(key, now) not in ("active", "soon"):
+        return ""
+    if key.last_used_at is None:
+        return "never" if key.created_at < now - 7 * DAY else ""
+    return "idle" if key.last_used_at < now - 90 * DAY else ""
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> datetime:
+    """The present time, at which the clock stops for this test."""
+    present = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: present)
+    return present
+
+
+@pytest.mark.long
+def test_every_combination_lists_the_right_keys(admin_client: Client, now: datetime) -> None:
+    keys = {key.pk: key for key in unkind_records.create_keys(now)}
+    # The columns of the list that can be sorted, by their numbers.
+    columns = {"0": "name", "3": "created_at", "4": "expires_at", "5": "last_used_at"}
+    orders = {"": ordered("apikeys_apikey", "created_at DESC, id DESC")}
+    for number, column in columns.items():
+        orders[number] = ordered("apikeys_apikey", f"{column}, id DESC")
+        orders[f"-{number}"] = ordered("apikeys_apikey", f"{column} DESC, id DESC")
+    choose = random.Random(2)
+    searches = (*SEARCHES, keys[min(keys)].prefix, keys[max(keys)].prefix + "A" * 37)
+    states, uses = ("", *APIKey.State.values), ("", "never", "idle")
+    queries = [
+        {
+            **{"q": search, "state": state, "use": use, "o": choose.choice([*orders]), "p": choose.choice(("1", "2"))},
+            **choose.choice(({}, {}, {"environment__exact": "test"}, {"access__exact": "read"})),
+        }
+        for search, state, use in (
+            *product([""], states, uses),
+            *((search, state, choose.choice(uses)) for search, state in product(searches, states)),
+        )
+    ]
+    queries = [{name: value for name, value in query.items() if value} for query in queries]
+
+    def fits(key: APIKey, query: Query) -> bool:
+        search = query.get("q", "")
+        is_found = key.prefix == search[:18] if search.startswith("pets_") else contains_each_word(search, [key.name])
+        return is_found and all(
+            query.get(name, own) == own
+            for name, own in {
+                "state": state_of(key, now),
+                "use": use_of(key, now),
+                "environment__exact": key.environment,
+                "access__exact": key.access,
+            }.items()
+        )
+
+    def expected(query: Query) -> tuple[int, list[int]]:
+        found = [pk for pk in orders[query.get("o", "")] if fits(keys[pk], query)]
+        start = 100 * (int(query["p"]) - 1)
+        return len(found), found[start : start + 100] if start < len(found) else found[:100]
+
+    assert_equal(queries, lambda query: shown(admin_client, KEYS, query), expected)
+
+
+@pytest.mark.long
+def test_every_combination_lists_the_right_accounts(admin_client: Client) -> None:
+    now = timezone.now()
+    accounts = {account.pk: account for account in unkind_records.create_accounts(now)}
+    locked = {
+        attempt.username
+        for attempt in AccessAttempt.objects.all()
+        if attempt.failures_since_start >= 5 and attempt.attempt_time > now - timedelta(minutes=15)
+    }
+    by_name = ordered("auth_user", "username, id DESC")
+
+    def state(account: User) -> str:
+        if not account.is_active:
+            return "deactivated"
+        if not account.is_staff:
+            return "other"
+        if account.username in locked:
+            return "locked"
+        return "active" if account.has_usable_password() and account.password else "invited"
+
+    def expected(query: Query) -> tuple[int, list[int]]:
+        found = [
+            pk
+            for pk in by_name
+            if query.get("state") in (None, state(account := accounts[pk]))
+            and contains_each_word(query.get("q", ""), [account.username, account.first_name, account.last_name])
+        ]
+        return len(found), found[:100]
+
+    states = ("", "active", "invited", "locked", "deactivated", "other")
+    queries = [
+        {name: value for name, value in (("q", search), ("state", one)) if value}
+        for search, one in product((*SEARCHES, "ada", "ŻANETA", "ЖАННА strasse"), states)
+    ]
+
+    assert_equal(queries, lambda query: shown(admin_client, ACCOUNTS, query), expected)
+
+
+def newest_first(entries: list[Event]) -> list[Event]:
+    return sorted(entries, key=lambda entry: (entry.at, entry.pk), reverse=True)
+
+
+def audit_queries() -> list[Query]:
+    choose = random.Random(4)
+    days: tuple[Query, ...] = (
+        *({}, {"day_from": "2026-10-30"}, {"day_to": "2026-10-29"}, {"day_to": "9999-12-31"}),
+        *({"day_from": day, "day_to": day} for day in ("2026-04-24", "2026-10-29", "2026-10-30")),
+    )
+    values = product(("", "ada", "bea"), ("", "changed", "deleted"), ("", "pets.pet", "auth.user"), ("", "1"), days)
+    names = ("person", "kind", "record_type", "record_id")
+    queries = [{**dict(zip(names, others, strict=True)), **period} for *others, period in values]
+    paged = [query | {"p": choose.choice(("", "2", "101", "999"))} for query in queries]
+    return [{name: value for name, value in query.items() if value} for query in paged]
+
+
+def entries_that_fit(entries: list[Event], query: Query) -> list[int]:
+    first, last = query.get("day_from", "0001-01-01"), query.get("day_to", "9999-12-31")
+    return [
+        entry.pk
+        for entry in entries
+        if query.get("person") in (None, entry.account_name)
+        and query.get("kind") in (None, entry.kind)
+        and query.get("record_type") in (None, entry.record_type)
+        and (query.get("record_id") is None or query["record_id"] == entry.record_id)
+        and date.fromisoformat(first) <= entry.at.astimezone(ZoneInfo(ZONE)).date() <= date.fromisoformat(last)
+    ]
+
+
+@pytest.mark.long
+def test_every_combination_of_filters_and_page_lists_the_right_entries(admin_client: Client, settings: Any) -> None:
+    settings.STORE_TIME_ZONE = zone(ZONE)
+    # More than the list counts.
+    entries = newest_first(unkind_records.create_entries(10_100))
+
+    def found(query: Query) -> tuple[int, list[int]]:
+        context = admin_client.get("/admin/journal/event/", query).context
+        return context["page"].paginator.count + context["has_more"], [entry.pk for entry in context["page"]]
+
+    def expected(query: Query) -> tuple[int, list[int]]:
+        ids = entries_that_fit(entries, query)[:10_001]
+        last = max(1, min(-(-len(ids) // 100), 100))
+        start = 100 * (min(int(query.get("p", "1")), last) - 1)
+        return len(ids), ids[start : start + 100]
+
+    assert_equal(random.Random(3).sample(audit_queries(), 40), found, expected)
+
+
+@pytest.mark.long
+def test_an_export_of_the_audit_has_exactly_the_entries_that_fit(admin_client: Client, settings: Any) -> None:
+    settings.STORE_TIME_ZONE = zone(ZONE)
+    entries = newest_first(unkind_records.create_entries(500))
+    ids = {
+        entry.pk: f"{entry.at.isoformat(timespec='seconds')} {entry.record_type} {entry.record_id}" for entry in entries
+    }
+    for query in random.Random(1).sample(audit_queries(), 12):
+        before = [ids[pk] for pk in entries_that_fit(entries, query)]
+        exported = csv_rows(admin_client.post("/admin/journal/event/export/", query))
+        rows = [f"{row['time']} {row['record type']} {row['record ID']}" for row in exported]
+
+        # Earlier exports are entries, too.
+        assert [row for row in rows if row in {*ids.values()}] == before, query
