@@ -1,6 +1,8 @@
-"""The trash: deleted pets keep their values and history for 30 days, can be put back, and are found."""
+"""The trash: deleted pets keep their values and history for 30 days, can be put back, and are listed as in a model."""
 
+import random
 from datetime import timedelta
+from itertools import product
 from typing import Any
 
 import pytest
@@ -11,9 +13,11 @@ from django.utils import timezone
 
 from pets.admin.changes import selection
 from pets.models import Pet, TrashedPet
+from pets.models.journal import values_of
 from pets.services import create_pet
 from petservice.journal import retention
 from petservice.journal.models import Event, Item
+from petservice.journal.recording import Change, add_event
 from store.services import inventory_counts
 from tests.backoffice.pages import fields_of, messages
 from tests.backoffice.staff import granted
@@ -21,11 +25,11 @@ from tests.journal.events import last_record
 from tests.pets.admin import unkind_pets
 from tests.pets.admin.import_export.import_pages import confirm as confirm_import
 from tests.pets.admin.import_export.import_pages import upload
-from tests.pets.admin.list_model import folded
-from tests.pets.admin.pet_pages import edit, histories, names, undo, versions_shown
+from tests.pets.admin.list_model import PAGE, difference, folded
+from tests.pets.admin.pet_pages import edit, histories, listed, names, undo, versions_shown
 from tests.pets.admin.test_bulk_actions import act, confirm
 from tests.pets.admin.test_undo import values
-from tests.pets.changes import delete
+from tests.pets.changes import request_of
 
 TRASH = reverse("admin:pets_trashedpet_changelist")
 
@@ -196,12 +200,46 @@ SEARCHES = (
 )
 
 
-def test_every_search_of_the_trash_finds_the_right_pets_the_last_deleted_first(staff: Client, admin_user: User) -> None:
-    pets = [create_pet(name=name) for name in unkind_pets.NAMES]
-    for pet in pets:
-        delete(admin_user, pet)
+def test_every_search_and_page_of_the_trash_shows_the_right_pets(staff: Client, admin_user: User) -> None:
+    rows = deleted_pets(admin_user)
+    times = sorted(rows, key=lambda key: (rows[key].event.at, key), reverse=True)
+    oldest = timezone.now() - timedelta(days=30)
+    some_id = next(rows[key].record_id for key in reversed(times) if rows[key].event.at > oldest)
+    wrong = []
+    for search, page in product((*SEARCHES, some_id, f" {some_id.upper()}"), ("", "2", "99")):
+        text = search.strip()
+        expected = [
+            key
+            for key in times
+            for row in [rows[key]]
+            if row.event.at > oldest
+            and all(word in folded(row.record_name) or word in row.record_id for word in folded(text).split())
+        ]
+        start = PAGE * (min(int(page or 1), max(1, -(-len(expected) // PAGE))) - 1)
 
-    for search in (*SEARCHES, pets[3].pk, f" {pets[4].pk.upper()}"):
-        wanted = folded(search).split()
-        found = [pet.name for pet in pets if all(word in folded(pet.name) or word in pet.pk for word in wanted)]
-        assert names(staff, TRASH, q=search) == found[::-1], search
+        query = {"q": search, "p": page} if page else {"q": search}
+        found = listed(staff, TRASH, **query)
+        shown = found.result_count, [found.page_num, *(row.pk for row in found.result_list)]
+
+        right = [start // PAGE + 1, *expected[start : start + PAGE]]
+        wrong += difference(query, shown, (len(expected), right))
+
+    assert not wrong, "\n".join(wrong)
+
+
+def deleted_pets(owner: User) -> dict[int, TrashedPet]:
+    """Record deletions at a few times, one older than the trash shows, and return the rows of the pets by their keys.
+
+    Other rows of the journal are no deleted pets.
+    """
+    choose, now = random.Random(9), timezone.now()
+    values = {"status": "sold", "version": 1, "sold_at": now}
+    pets = [Pet(id=unkind_pets.new_id(choose), name=name, **values) for name in unkind_pets.NAMES * 8]
+    choose.shuffle(pets)
+    for number, days in enumerate((1, 2, 3, 29, 31)):
+        at = now - timedelta(days=days, seconds=choose.randrange(3600))
+        changes = [Change(pet.pk, pet.name, values_of(pet)) for pet in pets[number::5]]
+        add_event(request_of(owner), Event.Kind.DELETED, target=Pet, changes=changes, now=at)
+    for other in ({"after": {"name": "Rex"}}, {"before": {"name": "Tom"}, "after": {"name": "Rex"}}, {}):
+        add_event(request_of(owner), Event.Kind.CHANGED, target=Pet, changes=[Change(pets[0].pk, "Rex", **other)])
+    return TrashedPet.objects.select_related("event").in_bulk()
