@@ -53,6 +53,19 @@ def test_all_tasks_of_a_day_can_be_done_with_the_keyboard(page: Page, site: Serv
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Dashboard", exact=True)).to_be_visible()
 
+    # A key is created, rotated and revoked.
+    page.goto("/admin/apikeys/apikey/add/")
+    write(page, "Name:", "Acme's web shop")
+    press(page, "button", "Save")
+    for verb, result in (("Rotate", page.get_by_label("API key", exact=True)), ("Revoke", page.get_by_text("Revoked"))):
+        expect(page.get_by_role("heading", name="API key created")).to_be_visible()
+        press(page, "link", "Key settings")
+        expect(page.get_by_label("Name:", exact=True)).to_have_value("Acme's web shop")
+        press(page, "link", verb)
+        expect(page.get_by_role("heading", name=re.compile(f"{verb} .*\\?"))).to_be_visible()
+        press(page, "button", verb)
+        expect(result.first).to_be_visible()
+
     # A pet is found and edited.
     page.goto("/admin/pets/pet/")
     reach(page, page.locator("#searchbar"))
