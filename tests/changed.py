@@ -36,7 +36,7 @@ def _importing(file: Path) -> list[str]:
         return []
     module = ".".join(file.with_suffix("").parts).removesuffix(".__init__")
     package, _, name = module.rpartition(".")
-    imports = rf"^from ({module} import|{package} import .*\b{name}\b)"
+    imports = rf"^from ({module} import|{package} import (\([^)]*|.*)\b{name}\b)"
     tests = [test for test in Path("tests").rglob("test_*.py") if re.search(imports, test.read_text(), re.MULTILINE)]
     return [str(test) for test in tests]
 
