@@ -67,7 +67,7 @@ class EndpointsHandler(Handler):
             case "/hanging":
                 time.sleep(3600)
             case "/slow":
-                time.sleep(3)
+                time.sleep(3)  # what a busy database takes, and not long enough to count as blocked
                 return _json("{}")
             case "/export":  # larger than any buffer
                 return StreamingHttpResponse([MEBIBYTE] * 32)
