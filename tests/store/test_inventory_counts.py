@@ -137,17 +137,23 @@ MAX_BLOCKS = 10
 
 @only_on_postgresql
 def test_an_update_of_a_counter_reads_few_blocks_however_many_dead_rows_there_are() -> None:
-    """A backup with pg_dump keeps the dead rows of its duration, as the transaction of this test does."""
+    """A backup with pg_dump keeps the dead rows of its duration, as the transaction of this test does.
+
+    The least of three updates counts, because the first after an automatic ANALYZE reads the catalogue to plan again.
+    """
     Pet.objects.create(name="Tom", status=Pet.Status.SOLD)
     with transaction.atomic(), connection.cursor() as cursor:
         for _ in range(VERSIONS_OF_A_COUNTER // 2):
             cursor.execute("SELECT store_add_to_counter('available', 1), store_add_to_counter('available', -1)")
         cursor.execute("SELECT pg_relation_size('store_inventorycounter') / 8192")
         (blocks,) = cursor.fetchone()
-        cursor.execute("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT store_add_to_counter('available', 1)")
-        ((explained,),) = cursor.fetchall()
+        read = []
+        for _ in range(3):
+            cursor.execute("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT store_add_to_counter('available', 1)")
+            ((explained,),) = cursor.fetchall()
+            read.append(explained[0]["Plan"]["Shared Hit Blocks"])
     assert blocks > MAX_BLOCKS
-    assert explained[0]["Plan"]["Shared Hit Blocks"] <= MAX_BLOCKS
+    assert min(read) <= MAX_BLOCKS
 
 
 def test_the_database_rejects_an_invalid_pet_an_invalid_change_and_an_invalid_counter() -> None:
