@@ -72,15 +72,16 @@ def test_the_dashboard_counts_days_of_the_store_with_a_text_for_each_bar_and_a_r
     assert names(admin_client, sold_from=str(yesterday), sold_to=str(yesterday)) == ["Max"]
 
 
+# Of years that are over, because zones change their rules for those to come.
 @pytest.mark.parametrize(
     ("name", "day", "hours"),
     [
-        (BERLIN, date(2026, 3, 29), 23),
-        (BERLIN, date(2026, 10, 25), 25),
-        ("Africa/Cairo", date(2026, 4, 24), 23),  # begins at one o'clock
-        ("Africa/Cairo", date(2026, 10, 29), 25),  # has the hour before midnight twice
-        ("Australia/Lord_Howe", date(2026, 4, 5), 24.5),
-        ("America/Havana", date(2026, 11, 1), 25),  # has the hour after midnight twice
+        (BERLIN, date(2024, 3, 31), 23),
+        (BERLIN, date(2024, 10, 27), 25),
+        ("Africa/Cairo", date(2024, 4, 26), 23),  # begins at one o'clock
+        ("Africa/Cairo", date(2024, 10, 31), 25),  # has the hour before midnight twice
+        ("Australia/Lord_Howe", date(2024, 4, 7), 24.5),
+        ("America/Havana", date(2024, 11, 3), 25),  # has the hour after midnight twice
         ("America/St_Johns", date(2010, 11, 6), 25),  # the clocks go back over midnight, at one minute past
         ("America/St_Johns", date(2010, 11, 7), 24),
         ("America/Goose_Bay", date(2010, 11, 6), 25),

@@ -22,9 +22,10 @@ def licences(package: Distribution) -> set[str]:
     """Return the names of the package's licences, as the package gives them."""
     metadata = package.metadata
     classifiers = {line for line in metadata.get_all("Classifier", []) if line.startswith("License :: ")}
-    if classifiers and not metadata["License-Expression"]:
+    expression = metadata.get("License-Expression")
+    if classifiers and not expression:
         return {line.rpartition(" :: ")[2] for line in classifiers}
-    expression = metadata["License-Expression"] or metadata["License"] or "unknown"
+    expression = expression or metadata.get("License") or "unknown"
     return {name.strip("()") for name in re.split(" AND | OR ", expression)}
 
 

@@ -26,6 +26,6 @@ def test_members_exist(path: str) -> None:
 
 
 def is_assigned(owner: type, member: str) -> bool:
-    """Return whether a constructor sets a member that the class itself does not have."""
-    sources = [inspect.getsource(cls) for cls in owner.__mro__[:-1]]
+    """Return whether the modules of a class set a member that the class itself does not have."""
+    sources = [inspect.getsource(importlib.import_module(cls.__module__)) for cls in owner.__mro__[:-1]]
     return any(re.search(rf"\bself\.{member}(: [^=]+)? = ", source) for source in sources)
