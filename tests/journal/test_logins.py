@@ -18,7 +18,7 @@ from tests.journal.events import create_event
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
 
 KIND = Event.Kind
-NOW = datetime(2026, 11, 24, 10, 7, tzinfo=UTC)
+NOW = datetime.now(UTC).replace(hour=10, minute=7, second=0, microsecond=0)
 
 
 def entries() -> list[tuple[str, str, str | None, int]]:
