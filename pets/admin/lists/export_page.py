@@ -14,7 +14,6 @@ from pets.admin.lists.filters import filters_in_words
 from pets.files.writing import EXPORTED, XLSX, workbook, write
 from pets.models import Pet
 from pets.models.pet import count_of_pets
-from petservice.admin_pages.bounded_paginator import MoreThan
 from petservice.admin_pages.csv_files import BYTE_ORDER_MARK
 from petservice.admin_pages.staff_page import staff_page
 from petservice.journal.models import Event
@@ -45,25 +44,22 @@ def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     changelist: Any = pages.get_changelist_instance(request)
     form = FormatForm(request.POST or None)
     filters = filters_in_words(request.GET)
-    if form.is_valid():
-        # One row more than the limit detects too many pets.
-        rows = [*changelist.queryset.values_list(*_COLUMNS, named=True)[: MAX_ROWS + 1]]
+    if form.is_valid() and changelist.can_select_all:
+        rows = [*changelist.queryset.values_list(*_COLUMNS, named=True)]
         file_format = form.cleaned_data["format"]
-        if len(rows) <= MAX_ROWS:
-            # If the audit cannot be written, nothing is exported.
-            message = f"Exported as {file_format.upper()}. Filter: {filters or 'none'}."
-            add_event(request, Event.Kind.EXPORTED, target=Pet, message=message, count=len(rows))
-            # The name of the file is made of the search, the tag and the status of the list.
-            words = " ".join(request.GET.get(name, "") for name in (SEARCH_VAR, "tag", "status__exact"))
-            name = slugify(words, allow_unicode=True)[:_MAX_NAME] or "pets"
-            return _file(rows, file_format, f"{name}-{timezone.localdate()}")
-        form.add_error("format", _TOO_MANY)
+        # If the audit cannot be written, nothing is exported.
+        message = f"Exported as {file_format.upper()}. Filter: {filters or 'none'}."
+        add_event(request, Event.Kind.EXPORTED, target=Pet, message=message, count=len(rows))
+        # The name of the file is made of the search, the tag and the status of the list.
+        words = " ".join(request.GET.get(name, "") for name in (SEARCH_VAR, "tag", "status__exact"))
+        name = slugify(words, allow_unicode=True)[:_MAX_NAME] or "pets"
+        return _file(rows, file_format, f"{name}-{timezone.localdate()}")
     context = {
         "opts": pages.opts,
         "form": form,
         "pets": count_of_pets(changelist.result_count),
         "filters": filters,
-        "too_many": _TOO_MANY if isinstance(changelist.result_count, MoreThan) else "",
+        "too_many": "" if changelist.can_select_all else _TOO_MANY,
     }
     return staff_page(request, "admin/pets/pet/export.html", "Export pets", context)
 
