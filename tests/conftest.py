@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from functools import cache
 from math import inf
 from pathlib import Path
+from threading import current_thread
 from typing import Any
 
 import psycopg
@@ -111,7 +112,8 @@ def empty_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def key_usage(monkeypatch: pytest.MonkeyPatch) -> UsageRecorder:
     """A recorder of the use of keys that counts only this test, and that writes only when the test calls `write`."""
-    recorder = UsageRecorder(in_background=False)
+    monkeypatch.setattr(UsageRecorder, "_thread", current_thread())  # so that a recorder starts none
+    recorder = UsageRecorder()
     monkeypatch.setattr(usage, "recorder", recorder)
     return recorder
 

@@ -41,24 +41,21 @@ LastUses = dict[int, tuple[float, str | None]]
 
 
 class UsageRecorder:
-    """The counters of one process, and the thread that writes them.
+    """The counters of one process, and the thread that writes them."""
 
-    Without `in_background` there is no thread, and the caller calls `write`.
-    """
+    _thread: threading.Thread | None = None
 
-    def __init__(self, *, in_background: bool = True) -> None:
-        self._in_background = in_background
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counts: Counts = Counter()
         self._last: LastUses = {}
         self._is_stopping = threading.Event()
-        self._thread: threading.Thread | None = None
 
     def count(self, key: int, status: int, now: float, address: str | None) -> None:
         """Count a request with a valid key, by the status of its response; `now` is in seconds since 1970."""
         day = int(now) // _SECONDS_PER_DAY
         with self._lock:
-            if self._in_background and self._thread is None:
+            if self._thread is None:
                 # At the first use, because the process that loads this module forks the workers.
                 self._thread = threading.Thread(target=self._run, name="key-usage", daemon=True)
                 self._thread.start()

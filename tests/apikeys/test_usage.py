@@ -88,7 +88,7 @@ def test_a_rejected_key_is_not_counted(client: Client, key_usage: UsageRecorder,
 def test_numbers_of_workers_and_days_are_added_and_the_last_use_is_the_latest_of_all(key_usage: UsageRecorder) -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme")
     midnight = datetime(2026, 3, 2, tzinfo=UTC)
-    other_worker = UsageRecorder(in_background=False)
+    other_worker = UsageRecorder()
 
     for recorder in (key_usage, other_worker):
         use(recorder, api_key.pk, midnight - SECOND, status=404)
@@ -177,7 +177,7 @@ def test_old_days_are_deleted(key_usage: UsageRecorder) -> None:
 @only_on_postgresql
 def test_workers_that_write_the_same_keys_at_the_same_time_lose_nothing() -> None:
     created = [APIKey.objects.create_key(name="Acme")[0].pk for _ in range(2)]
-    first, second = (UsageRecorder(in_background=False) for _ in range(2))
+    first, second = (UsageRecorder() for _ in range(2))
     for recorder, order in ((first, created), (second, created[::-1])):
         for key in order:
             use(recorder, key, NOW)
