@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
-from django.db.models import Model, Sum
+from django.db.models import Model
 from tqdm import tqdm
 
 from pets.models import Pet
@@ -18,6 +18,7 @@ from petservice.db.sqlite.base import MOVED
 from petservice.db.url import database_settings
 from petservice.transfer import copying, sqlite_file
 from store.models import InventoryCounter
+from store.services import inventory_counts
 
 _SOURCE, _TARGET = DEFAULT_DB_ALIAS, "move_database"
 # Seconds between two checks whether the service still runs.
@@ -122,7 +123,7 @@ class Command(DatabaseCommand):
             _require_equal(one.table, one, other)
             self.stderr.write(f"{one.table:40} {one.rows:>11,} rows, equal in both databases")
         table = InventoryCounter._meta.db_table
-        _require_equal(table, _inventory(_SOURCE), _inventory(_TARGET))
+        _require_equal(table, inventory_counts(_SOURCE), inventory_counts(_TARGET))
         self.stderr.write(f"{table:40} {'':>11} sums, equal in both databases")
 
     def _wait_for_the_services(self, services: ExitStack) -> None:
@@ -144,8 +145,3 @@ class Command(DatabaseCommand):
 def _require_equal(table: str, one: object, other: object) -> None:
     if one != other:
         raise CommandError(f"The table {table} differs after the copy. Nothing was moved.")
-
-
-def _inventory(alias: str) -> dict[str, int]:
-    counters = InventoryCounter.objects.using(alias).values_list("status").annotate(Sum("count")).order_by("status")
-    return {status: number for status, number in counters if number}
