@@ -1,6 +1,7 @@
 """The error envelope, `{"error": {"code", "message"}}`, and the functions that create it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -86,7 +87,8 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response | 
     if isinstance(exc, exceptions.UnsupportedMediaType):
         message = "The body must be JSON and be sent with the header Content-Type: application/json."
     else:
-        message = " ".join(_sentences(exc.detail))
+        detail: Any = exc.detail  # of a body, the errors of each field
+        message = " ".join(chain(*detail.values())) if isinstance(detail, dict) else str(detail)
     code = exc.get_codes()
     count("refusals", code if isinstance(code, str) else "invalid")  # each wrong field has a code of its own
     headers = {}
@@ -95,17 +97,6 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response | 
     if isinstance(exc, RequestError) and exc.wait is not None:
         headers["Retry-After"] = str(exc.wait)
     return Response(envelope(status, message), status=status, headers=headers)
-
-
-def _sentences(detail: Any) -> Iterator[str]:
-    if isinstance(detail, dict):
-        for part in detail.values():
-            yield from _sentences(part)
-    elif isinstance(detail, list):
-        for part in detail:
-            yield from _sentences(part)
-    else:
-        yield str(detail)
 
 
 def safe_methods_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:
