@@ -2,17 +2,17 @@ from django.contrib import admin
 from django.urls import path
 from django.views.generic import RedirectView
 
-import pets.urls
-import store.urls
+from pets.views import PetViewSet
 from petservice.accounts.password_links import SetPasswordView
 from petservice.api.health import HealthViewSet, ready
 from petservice.backoffice.installation import installation_page
 from petservice.guides.views import api_guide, changelog, docs, home, openapi_document
+from store.views import InventoryViewSet
 
 urlpatterns = [
-    # Without include(), which resolves each URL twice.
-    *pets.urls.urlpatterns,
-    *store.urls.urlpatterns,
+    path("v1/pets", PetViewSet.as_view({"get": "list", "post": "create"}), name="pets"),
+    path("v1/pets/<str:petId>", PetViewSet.as_view({"get": "retrieve"}), name="pet"),
+    path("v1/store/inventory", InventoryViewSet.as_view({"get": "retrieve"}), name="inventory"),
     path("v1/health", HealthViewSet.as_view({"get": "retrieve"}), name="health"),
     path("", home, name="home"),
     path("ready", ready, name="ready"),
