@@ -17,7 +17,6 @@ from pets.search.tags import several_spellings, tags_of_newest_pets
 from petservice.admin_pages.charts import bar_length
 from petservice.apikeys.models import SOON, APIKey, KeyDay
 from petservice.backoffice import sales
-from petservice.journal.filters import record_types
 from petservice.journal.models import Event
 from petservice.journal.recording import type_of
 from store.services import inventory_counts
@@ -100,12 +99,10 @@ def _changes(request: HttpRequest, visible: list[type[Model]]) -> list[dict[str,
         of_type = Event.objects.filter(record_type=one).exclude(kind__in=_NO_CHANGES)
         newest += of_type.order_by("-at", "-pk").values_list("at", "pk")[:CHANGES]
     events = Event.with_record(Event.objects.filter(pk__in=[pk for _, pk in sorted(newest)[-CHANGES:]]))
-    types = record_types()
     undoable = set(Event.undoable().values_list("pk", flat=True).filter(pk__in=[pk for _, pk in newest]))
     return [
         {
             "event": event,
-            "type": types.get(event.record_type, event.record_type),
             "can_undo": event.pk in undoable and request.user.has_perms(event.permissions.split()),
         }
         for event in events.select_related("undone_by")

@@ -16,7 +16,7 @@ from petservice.admin_pages.csv_files import BYTE_ORDER_MARK, escape, parts
 from petservice.admin_pages.mixins import AdministratorsOnly, ReadOnlyPages
 from petservice.admin_pages.staff_page import staff_page
 from petservice.db.backend import backend
-from petservice.journal.filters import EventFilterForm, record_types
+from petservice.journal.filters import EventFilterForm
 from petservice.journal.models import Event
 from petservice.journal.pages import page_of
 from petservice.journal.recording import COMMAND, add_event
@@ -56,7 +56,6 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
             "has_more": isinstance(paged["page"].paginator.count, MoreThan),
             "max_counted": MAX_COUNTED,
             "max_exported": MAX_EXPORTED,
-            "record_types": record_types(),
             "persons": [COMMAND, *users[:_MAX_SUGGESTIONS]],
         }
         return staff_page(request, "admin/journal/event/change_list.html", "Audit", context)
@@ -72,7 +71,7 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
             raise Http404
         # Not by the key alone, because PostgreSQL may walk the items of all events if most events have many.
         items = event.items.select_related("event").order_by(F("pk") + 0)
-        context = page_of(request, items) | {"opts": self.opts, "event": event, "record_types": record_types()}
+        context = page_of(request, items) | {"opts": self.opts, "event": event}
         return staff_page(request, "admin/journal/event/page.html", str(event)[:100], context)
 
     def export_view(self, request: HttpRequest) -> HttpResponse:

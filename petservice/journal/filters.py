@@ -1,6 +1,7 @@
 """The filters of the audit, each combination of which reads a part of one index."""
 
 from datetime import timedelta
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,6 +18,7 @@ from petservice.journal.models import Event, Item
 from petservice.journal.recording import type_of
 
 
+@cache  # a list names the type of each event
 def record_types() -> dict[str, str]:
     """Return the names of the models of which the audit has records, by their names in the audit."""
     models = sorted(filter(admin.site.is_registered, apps.get_models()), key=lambda model: model._meta.proxy)

@@ -9,6 +9,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
+from petservice.journal.filters import record_types
 from petservice.journal.sentences import sentence
 
 register = template.Library()
@@ -30,10 +31,10 @@ def audit_url(record_type: str, record_id: Any) -> str:
     return f"{reverse('admin:journal_event_changelist')}?{query}"
 
 
-@register.simple_tag
-def record_type_name(names: dict[str, str], record_type: str) -> str:
+@register.filter
+def record_type_name(record_type: str) -> str:
     """Return the name of a record's model for people, or the name in the journal if the model has no pages."""
-    return names.get(record_type, record_type)
+    return record_types().get(record_type, record_type)
 
 
 @register.simple_tag
