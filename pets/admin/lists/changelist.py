@@ -1,6 +1,5 @@
 """The lists of pets: one query with the search, the filters and the order."""
 
-from itertools import islice
 from typing import Any
 
 from django.contrib import admin
@@ -32,10 +31,8 @@ from petservice.api.validators import is_id
 from petservice.db.backend import backend
 from petservice.db.lookups import Among, Unindexed
 
-# Maximum number of pets that are tested in the order of a list, beside two for each pet of its pages, and how many
-# are tested together.
+# Maximum number of pets that are tested in the order of a list, beside two for each pet of its pages.
 _MAX_TESTED = 5000
-_TESTED_TOGETHER = 1000
 # Maximum number of pets that a list reads by their keys, which takes PostgreSQL 50 µs for each of thousands.
 _MAX_READ_BY_KEY = 1000
 
@@ -164,13 +161,10 @@ class PetChangeList(OrderedChangeList):
         in_index = [self.filters[names] for names in self._indexed_filters()]
         pets = self.root_queryset.filter(*in_index).order_by(*indexed(self.order))
         pets = pets.annotate(fits=ExpressionWrapper(Q(*self.filters.values()), BooleanField()))
-        rows = pets.values_list("pk", "name", "tag", "fits")[: _MAX_TESTED + 2 * number].iterator()
-        first: list[str] = []
-        while len(first) < number and (tested := [*islice(rows, _TESTED_TOGETHER)]):
-            fit = [(pk, (name, tag)) for pk, name, tag, fits in tested if fits]
-            found = found_among([texts for _, texts in fit], self.query) if self.query else range(len(fit))
-            first += [fit[position][0] for position in found]
-        return first[:number]
+        rows = pets.values_list("pk", "name", "tag", "fits")[: _MAX_TESTED + 2 * number]
+        fit = [(pk, (name, tag)) for pk, name, tag, fits in rows if fits]
+        found = found_among([texts for _, texts in fit], self.query) if self.query else range(len(fit))
+        return [fit[position][0] for position in found[:number]]
 
     def _indexed_filters(self) -> set[tuple[str, ...]]:
         """Return the filters that an index has together with the order."""
