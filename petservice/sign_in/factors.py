@@ -48,16 +48,13 @@ def is_satisfied(user: Any) -> bool:
     return user.is_verified() or not (is_set_up(user) or is_required(user))
 
 
-def _unconfirmed(user: Any) -> QuerySet[TOTPDevice]:
-    return TOTPDevice.objects.filter(user=user.pk, confirmed=False)  # type: ignore[no-any-return]  # no types
-
-
 def device_to_confirm(user: Any, *, is_new: bool) -> TOTPDevice:
     """Return the device that an account can confirm with a code. A new one replaces that of an earlier page."""
+    unconfirmed = TOTPDevice.objects.devices_for_user(user, confirmed=False)
     with transaction.atomic():
         if is_new:
-            _unconfirmed(user).delete()
-        device = _unconfirmed(user).first()
+            unconfirmed.delete()
+        device = unconfirmed.first()
         return device or TOTPDevice.objects.create(user_id=user.pk, name="Authenticator app", confirmed=False)
 
 
@@ -68,7 +65,7 @@ def set_up(request: HttpRequest, code: str) -> tuple[TOTPDevice, list[str]] | No
     """
     with transaction.atomic():
         user = _locked_account(request)
-        device = _unconfirmed(user).first()
+        device = TOTPDevice.objects.devices_for_user(user, confirmed=False).first()
         if device is None or is_set_up(user) or not device.verify_token(_plain(code)):
             return None
         device.confirmed = True
