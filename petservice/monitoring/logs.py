@@ -38,9 +38,6 @@ class JSONFormatter(logging.Formatter):
     """A formatter that writes each record, including its traceback, as one line of JSON without API keys."""
 
     def format(self, record: logging.LogRecord) -> str:
-        traceback = [self.formatException(record.exc_info)] if record.exc_info else []
-        if record.stack_info:
-            traceback.append(self.formatStack(record.stack_info))
         fields = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
             "level": record.levelname,
@@ -50,7 +47,7 @@ class JSONFormatter(logging.Formatter):
             **({"trace_id": trace_id.get()} if trace_id.get() else {}),
             "message": without_keys(record.getMessage()),
         }
-        if traceback:
-            fields["traceback"] = without_keys("\n".join(traceback))
+        if record.exc_info:
+            fields["traceback"] = without_keys(self.formatException(record.exc_info))
         # ASCII only: this escapes Unicode line separators and invalid Unicode, which break some readers.
         return json.dumps(fields)

@@ -1,7 +1,5 @@
 """Each error is one line of the log, whose default format depends on the environment."""
 
-import json
-import logging
 import re
 import runpy
 import signal
@@ -10,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from petservice.configuration import environment
-from petservice.monitoring.logs import JSONFormatter
 from tests.monitoring.observed import Observed
 from tests.monitoring.requests import line_of
 from tests.server.connections import get, response_to
@@ -73,13 +70,6 @@ def test_a_request_that_django_calls_suspicious_is_a_warning_of_one_line(service
     assert all(re.search(r" WARNING django\.security\.", line) for line in lines())
     assert " ERROR " not in text()
     assert "Traceback" not in text()
-
-
-def test_a_stack_that_a_logger_records_is_in_the_line_of_its_message() -> None:
-    stack = "Stack (most recent call last):\n  here"
-    record = logging.LogRecord("django", logging.WARNING, __file__, 1, "slow", None, None, sinfo=stack)
-
-    assert json.loads(JSONFormatter().format(record))["traceback"] == stack
 
 
 def test_the_line_format_has_process_and_request_in_each_line_and_no_line_for_each_request(tmp_path: Path) -> None:
