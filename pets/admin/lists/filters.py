@@ -1,6 +1,6 @@
 """The filters of the lists of pets, in the page and in words."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -18,19 +18,14 @@ STATUS, TAG, CREATOR = ("status__exact",), ("tag", "no_tag"), ("creator",)
 CREATED_DAYS, SOLD_DAYS = ("created_from", "created_to"), ("sold_from", "sold_to")
 
 
-class _ChoiceField(forms.ChoiceField):
-    """A field for one of several choices, or for any of them."""
-
-    default_error_messages = {"invalid_choice": "“%(value)s” is not known here. Choose one from the list."}
-
-    def __init__(self, choices: Iterable[tuple[str, str]], **kwargs: Any) -> None:
-        super().__init__(required=False, choices=[("", "Any"), *choices], **kwargs)
+_ANY = ("", "Any")
+_CREATORS = [(kind, text) for kind, (text, _) in creator.KINDS.items()]
 
 
 class PetFilterForm(forms.Form):
     """A form of the filters above a list. Its fields have the names of the parameters of the URL."""
 
-    status__exact = _ChoiceField(Pet.Status.choices, label="Status")
+    status__exact = forms.ChoiceField(label="Status", required=False, choices=[_ANY, *Pet.Status.choices])
     tag = forms.CharField(
         required=False,
         strip=False,
@@ -38,7 +33,7 @@ class PetFilterForm(forms.Form):
         widget=forms.TextInput({"list": "suggestions-tag", "data-suggestions": "tags/", "autocomplete": "off"}),
     )
     no_tag = forms.BooleanField(label="No tag", required=False, widget=forms.CheckboxInput({"value": "1"}))
-    creator = _ChoiceField([(kind, text) for kind, (text, _) in creator.KINDS.items()], label="Created by")
+    creator = forms.ChoiceField(label="Created by", required=False, choices=[_ANY, *_CREATORS])
     created_from = DayField()
     created_to = DayField()
     sold_from = DayField()
