@@ -43,12 +43,10 @@ class EventFilterForm(forms.Form):
     day_from = DayField(label=format_lazy("From ({})", zone_name()))
     day_to = DayField(label=format_lazy("To ({})", zone_name()))
 
-    def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        first, last = cleaned.get("day_from"), cleaned.get("day_to")
+    def clean(self) -> None:
+        first, last = self.cleaned_data.get("day_from"), self.cleaned_data.get("day_to")
         if first and last and first > last:
             self.add_error("day_from", "“From” is after “To”. Exchange the two days.")
-        return cleaned
 
     def events(self) -> QuerySet[Event]:
         """Return the events that pass the filters, newest first, or none if a filter is invalid."""

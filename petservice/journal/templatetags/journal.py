@@ -2,7 +2,6 @@
 
 import re
 from typing import Any
-from urllib.parse import urlencode
 
 from django import template
 from django.urls import NoReverseMatch, reverse
@@ -22,13 +21,6 @@ _QUOTED = re.compile("“([^”]*)”")
 def isolated(text: Any) -> SafeString:
     """Return a sentence in which a quoted name has the direction of its own script, and the words around it theirs."""
     return mark_safe(_QUOTED.sub(r"“<bdi>\1</bdi>”", conditional_escape(text)))  # noqa: S308  # escaped
-
-
-@register.simple_tag
-def audit_url(record_type: str, record_id: Any) -> str:
-    """Return the URL of the audit's events about a record."""
-    query = urlencode({"record_type": record_type, "record_id": record_id})
-    return f"{reverse('admin:journal_event_changelist')}?{query}"
 
 
 @register.filter
