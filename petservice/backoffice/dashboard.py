@@ -92,8 +92,8 @@ def _keys(now: datetime) -> dict[str, Any]:
     }
 
 
-def _changes(request: HttpRequest, visible: list[type[Model]]) -> list[dict[str, Any]]:
-    """Return the last changes to these models, newest first, each with its record and what undoes it, if anything."""
+def _changes(request: HttpRequest, visible: list[type[Model]]) -> list[tuple[Event, bool]]:
+    """Return the last changes to these models, newest first, each with its record and whether the user can undo it."""
     newest: list[tuple[datetime, int]] = []
     for one in {type_of(model) for model in visible}:
         of_type = Event.objects.filter(record_type=one).exclude(kind__in=_NO_CHANGES)
@@ -101,9 +101,6 @@ def _changes(request: HttpRequest, visible: list[type[Model]]) -> list[dict[str,
     events = Event.with_record(Event.objects.filter(pk__in=[pk for _, pk in sorted(newest)[-CHANGES:]]))
     undoable = set(Event.undoable().values_list("pk", flat=True).filter(pk__in=[pk for _, pk in newest]))
     return [
-        {
-            "event": event,
-            "can_undo": event.pk in undoable and request.user.has_perms(event.permissions.split()),
-        }
+        (event, event.pk in undoable and request.user.has_perms(event.permissions.split()))
         for event in events.select_related("undone_by")
     ]
