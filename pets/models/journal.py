@@ -1,7 +1,5 @@
 """The events and items of the journal as staff see them: deleted pets, and changes that can be undone."""
 
-from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, ClassVar
 
 from django.db.models import Manager, QuerySet
@@ -9,7 +7,6 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from pets.models.pet import Pet
-from petservice.db.lookups import Among
 from petservice.journal.models import Event, Item
 
 # The fields whose values a pet has in the trash.
@@ -51,14 +48,9 @@ class TrashedPet(Item):
         return Pet(pk=self.record_id, **values | times)
 
     @classmethod
-    def unexpired(cls, *, now: datetime | None = None) -> QuerySet["TrashedPet"]:
+    def unexpired(cls) -> QuerySet["TrashedPet"]:
         """Return the pets that can be put back now."""
-        return cls.objects.filter(in_trash_until__gt=now or timezone.now()).select_related("event")
-
-    @classmethod
-    def of_pets(cls, ids: Sequence[str], *, now: datetime | None = None) -> QuerySet["TrashedPet"]:
-        """Return the deleted pets that had these ids and can be put back now, the last one first."""
-        return cls.unexpired(now=now).filter(Among("record_id", ids)).order_by("-event__at", "-pk")
+        return cls.objects.filter(in_trash_until__gt=timezone.now()).select_related("event")
 
 
 class RecentChange(Event):
