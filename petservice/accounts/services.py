@@ -52,8 +52,6 @@ class Action:
     verb: str  # the last part of its URL
     label: str
     explanation: str
-    # The reason if it is not available.
-    unavailable: str
     # The texts for the journal and for the message afterwards. Without an entry, `perform` writes it.
     entry: str = ""
     done: str = ""
@@ -65,14 +63,12 @@ LINK = Action(
     "New password link",
     "This creates a link with which {account} sets a new password. It works once, and for three days. Earlier links "
     "of the account stop working. The present password, if there is one, works until a new one is set.",
-    "The account {account} is deactivated, so no link was created. Reactivate the account first.",
 )
 UNLOCK = Action(
     "unlock",
     "Unlock",
     "{account} is locked after too many failed logins. If someone tried to guess the password, create a password link "
     "instead. The account is unlocked when the link is used.",
-    "The account {account} is not locked. Nothing was changed.",
     "Unlocked.",
     "The account {account} is unlocked and can log in again.",
 )
@@ -81,7 +77,6 @@ END_SESSIONS = Action(
     "End all sessions",
     "Everyone who is logged in as {account} must log in again, on all devices and in all browsers. Nothing that is "
     "saved is lost.",
-    "The account {account} is deactivated and has no sessions. Nothing was changed.",
     "All sessions ended.",
     "All sessions of {account} have ended.",
 )
@@ -90,7 +85,6 @@ DEACTIVATE = Action(
     "Deactivate",
     "{account} cannot log in any more. All sessions of the account end, and its password links stop working. The "
     "account keeps its name, its role and its history, and you can reactivate it later.",
-    "The account {account} is already deactivated. Nothing was changed.",
     "Deactivated. All sessions ended.",
     "The account {account} is deactivated. All sessions of the account have ended.",
     is_dangerous=True,
@@ -100,7 +94,6 @@ REACTIVATE = Action(
     "Reactivate",
     "{account} can log in again with the present password and the role {role}. If the password is forgotten or was "
     "never set, create a password link afterwards.",
-    "The account {account} is already active. Nothing was changed.",
     "Reactivated.",
     "The account {account} is active again.",
 )
@@ -109,7 +102,6 @@ RESET_SECOND_FACTOR = Action(
     "Reset second factor",
     "The next login of {account} needs only the password. Do this only if {account} has asked you in person, because "
     "the device is lost.",
-    "The account {account} has no second factor. Nothing was changed.",
     done="The second factor of {account} was reset. The next login needs only the password.",
     is_dangerous=True,
 )
@@ -129,7 +121,8 @@ def reason_against(action: Action, account: Account, actor: Any) -> str | None:
         is_available = factors.is_set_up(account)
     else:
         is_available = account.is_active != (action is REACTIVATE)
-    return None if is_available else action.unavailable.format(account=account)
+    text = f"“{action.label}” is not possible in the present state of the account {account}. Nothing was changed."
+    return None if is_available else text
 
 
 def perform(action: Action, request: HttpRequest, account: Account) -> None:

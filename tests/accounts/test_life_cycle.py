@@ -35,7 +35,9 @@ def test_an_administrator_unlocks_an_account_for_all_addresses(admin_client: Cli
     assert unlock not in response.content.decode()
     assert [log_in().status_code, log_in(address=ELSEWHERE).status_code] == [302, 302]
     assert [attempt.username for attempt in AccessAttempt.objects.all()] == ["bob"]
-    assert messages(admin_client.post(unlock, follow=True)) == ["The account ada is not locked. Nothing was changed."]
+    assert messages(admin_client.post(unlock, follow=True)) == [
+        "“Unlock” is not possible in the present state of the account ada. Nothing was changed."
+    ]
     assert audit_of(ada) == [("admin", "account_changed", "Unlocked.")]
 
 
@@ -53,9 +55,11 @@ def test_a_deactivated_account_has_no_sessions_and_no_links_even_after_it_is_act
     assert log_in().status_code == 200
     assert use(link).status_code == 404
     again = admin_client.post(page_of(ada, "deactivate"), follow=True)
-    assert messages(again) == ["The account ada is already deactivated. Nothing was changed."]
+    assert messages(again) == [
+        "“Deactivate” is not possible in the present state of the account ada. Nothing was changed."
+    ]
     for verb in ("end-sessions", "link"):
-        assert "ada is deactivated" in messages(admin_client.post(page_of(ada, verb), follow=True))[0]
+        assert "present state of the account ada." in messages(admin_client.post(page_of(ada, verb), follow=True))[0]
 
     User.objects.filter(pk=ada.pk).update(is_active=True)
     assert not is_logged_in(session), "a session lives again when another program reactivates the account"
@@ -67,7 +71,9 @@ def test_a_deactivated_account_has_no_sessions_and_no_links_even_after_it_is_act
     assert use(link).status_code == 404
     assert log_in().status_code == 302
     again = admin_client.post(page_of(ada, "reactivate"), follow=True)
-    assert messages(again) == ["The account ada is already active. Nothing was changed."]
+    assert messages(again) == [
+        "“Reactivate” is not possible in the present state of the account ada. Nothing was changed."
+    ]
     assert [message for _, _, message in audit_of(ada)][1:] == ["Deactivated. All sessions ended.", "Reactivated."]
 
 

@@ -141,7 +141,7 @@ def test_an_administrator_resets_the_factor_of_another_account(ada: User, boss_c
     assert (entry.account_name, record, entry.message) == ("boss", "ada", "Reset by an administrator.")
     assert (log_in().status_code, url in boss_client.get(account_page).content.decode()) == (302, False)
     assert messages(boss_client.post(url, follow=True)) == [
-        "The account ada has no second factor. Nothing was changed."
+        "“Reset second factor” is not possible in the present state of the account ada. Nothing was changed."
     ]
 
 
