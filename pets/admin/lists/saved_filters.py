@@ -23,13 +23,6 @@ class SavedFilterForm(forms.ModelForm):
     class Meta:
         model = SavedFilter
         fields = ("name", "query", "is_shared")
-        error_messages = {
-            "name": {
-                "required": "Type a name for the filter.",
-                "max_length": "The name of a filter has at most 60 characters.",
-            },
-            "query": {"required": "The list has no search and no filter. Choose one first."},
-        }
 
 
 def kept(query: Mapping[str, Any]) -> str:
@@ -61,8 +54,8 @@ def save_filter_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
             SavedFilter.objects.filter(pk=saved.pk).update(is_shared=is_shared)
             whom = "For everybody, it is" if is_shared else "It is"
             messages.success(request, f"The filter “{name}” is saved. {whom} a link above the list.")
-    for errors in form.errors.values():
-        messages.error(request, f"{' '.join(map(str, errors))} Nothing was saved.")
+    for name, errors in form.errors.items():
+        messages.error(request, f"{form[name].label}: {' '.join(map(str, errors))} Nothing was saved.")
     return _back(query)
 
 

@@ -59,20 +59,20 @@ def test_saving_twice_changes_nothing_and_another_filter_needs_another_name(staf
         assert save(staff, "Mine") == ["The filter “Mine” is saved. It is a link above the list."]
     (error,) = save(staff, "Mine", "tag=dog")
 
-    assert error.startswith("You have another filter named “Mine”.")
+    assert error.startswith("Name: You have another filter named “Mine”.")
     assert error.endswith("Nothing was saved.")
     assert SavedFilter.objects.get().query == "q=rex&status__exact=sold&tag=guinea+pig"
 
 
 def test_an_invalid_filter_is_not_saved(staff: Client) -> None:
     for name, query, error in (
-        ("  ", QUERY, "Type a name for the filter."),
+        ("  ", QUERY, "Name: This field is required."),
         ("x" * 61, QUERY, "at most 60 characters"),
         ("Nul\0", QUERY, "Null characters"),
-        ("Empty", "o=1&p=2&q=++", "The list has no search and no filter."),
-        ("Forged", "password__startswith=a&next=//evil", "The list has no search and no filter."),
+        ("Empty", "o=1&p=2&q=++", "Query: This field is required."),
+        ("Forged", "password__startswith=a&next=//evil", "Query: This field is required."),
         ("Long", f"q={'x' * 2000}", "at most 2000 characters"),
-        ("Nul", "q=%00", "The list has no search and no filter."),
+        ("Nul", "q=%00", "Query: This field is required."),
     ):
         (message,) = save(staff, name, query)
         assert error in message
