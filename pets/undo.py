@@ -74,14 +74,16 @@ def _changed_later(items: Sequence[Item], ids: list[str]) -> dict[str, set[str]]
     each change is recorded while its pet is locked.
     """
     last = max((one.pk for one in items), default=0)
-    rows = Item.objects.filter(Among("record_id", ids), pk__gt=last, after__isnull=False)
-    later = [*rows.values_list("record_id", "after", "event")]
+    later = [*Item.objects.filter(Among("record_id", ids), pk__gt=last).values_list("record_id", "after", "event")]
     # Not joined, because SQLite would begin with all events that were not undone.
-    events = Event.objects.filter(Among("pk", [*{one for *_, one in later}]), undone_by=None)
-    valid = set(events.exclude(kind__in=[Event.Kind.UNDONE, Event.Kind.RESTORED]).values_list("pk", flat=True))
+    events = Event.objects.filter(Among("pk", [*{one for *_, one in later}]))
+    changes = events.exclude(kind__in=[Event.Kind.UNDONE, Event.Kind.RESTORED])
+    undone_by = dict(changes.values_list("pk", "undone_by"))
+    records = {(one, pk) for pk, _, one in later}  # an undo leaves some pets alone, and has no items of them
     found: dict[str, set[str]] = defaultdict(set)
     for pk, after, one in later:
-        found[pk].update((after or ()) if one in valid else ())
+        if one in undone_by and (undone_by[one], pk) not in records:
+            found[pk].update(after or ())
     return found
 
 

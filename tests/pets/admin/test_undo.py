@@ -64,6 +64,19 @@ def test_a_bulk_change_is_undone_except_where_someone_changed_the_status_since(s
     assert Event.objects.get(undone_by=entry).count == 5
 
 
+def test_a_later_change_counts_as_one_if_its_undo_left_the_pet_alone(staff: Client) -> None:
+    rex, tom = create_pet(name="Rex", tag="dog"), create_pet(name="Tom", tag="dog")
+    first = edit(staff, rex, {"tag": "hound"})
+    second = act(staff, "set_tag", {}, rex, tom, post="yes", new_tag="cat")
+    Pet.objects.filter(pk=rex.pk).update(tag="hound")  # by another program
+    undo(staff, second)
+
+    response = undo(staff, first)
+
+    assert messages(response)[0] == "Not undone for pets that have changed since: “Rex”."
+    assert set(Pet.objects.values_list("name", "tag")) == {("Rex", "hound"), ("Tom", "dog")}
+
+
 def test_a_pet_that_was_put_back_and_deleted_again_or_for_good_stays_deleted(staff: Client, admin_user: User) -> None:
     rex, tom = create_pet(name="Rex"), create_pet(name="Tom")
     deleted = confirm(staff, act(staff, "delete_selected", {}, rex, tom))
