@@ -94,18 +94,19 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
 
         An account that may add pets, and see none, undoes its additions, and gets to the dashboard in place of a list.
         """
-        change = RecentChange.undoable().filter(pk=object_id).first() if is_key(object_id) else None
+        change = RecentChange.of_undo_period().filter(pk=object_id).first() if is_key(object_id) else None
         may_undo = request.user.has_perms(change.permissions.split()) if change else self.has_view_permission(request)
         if not may_undo:
             raise PermissionDenied
-        if change and request.method != "POST":
+        changes = "admin:pets_recentchange_changelist" if self.has_view_permission(request) else "admin:index"
+        if change and not change.undone_by_id and request.method != "POST":
             until = change.at + RecentChange.UNDO_PERIOD
-            context = {"opts": self.opts, "change": change, "until": until}
+            context = {"opts": self.opts, "change": change, "until": until, "changes": changes}
             return staff_page(request, "admin/pets/recentchange/undo.html", "Undo this change?", context)
         undone = undo.undo(request, change.pk) if change else None
         if undone is None:
             self.message_user(request, _TOO_LATE, messages.WARNING)
-            return redirect("admin:pets_recentchange_changelist")
+            return redirect(changes)
         *counts, left_alone = undone
         if left_alone:
             names = first_names([f"“{name}”" for name in left_alone])

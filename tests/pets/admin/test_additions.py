@@ -11,6 +11,7 @@ from tests.backoffice.pages import messages, read, undo_url
 from tests.backoffice.staff import granted
 from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.pet_pages import LIST, histories, page_of, sent, undo
+from tests.pets.admin.test_undo import TOO_LATE
 
 pytestmark = pytest.mark.once(on="postgresql")
 
@@ -87,9 +88,12 @@ def test_an_account_that_may_add_pets_and_see_none_gets_to_the_dashboard_and_may
     added, again = sent(clerk, ADD, fields), sent(clerk, ADD, fields)
 
     assert messages(again) == ["This form was sent already, and has added “Rex”."]
-    undone = sent(clerk, undo_url(added), {})
+    asked = clerk.get(undo_url(added)).content.decode()
+    assert f'href="{reverse("admin:index")}" class="button secondary">No, keep it' in asked
+    undone, late = (sent(clerk, undo_url(added), {}) for _ in range(2))
     assert messages(undone) == ["Undone. 1 pet that it added moved to the trash."]
-    assert [one["Location"] for one in (added, again, undone)] == [reverse("admin:index")] * 3
+    assert messages(late) == [TOO_LATE]
+    assert [one["Location"] for one in (added, again, undone, late)] == [reverse("admin:index")] * 4
 
 
 @only_on_postgresql
