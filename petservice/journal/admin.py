@@ -78,15 +78,17 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
         """Send the filtered events as a CSV file, after the export itself is in the audit."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        form = EventFilterForm(request.POST)
-        if request.method != "POST" or not form.is_valid():
+        if request.method != "POST":
             return HttpResponseRedirect(reverse("admin:journal_event_changelist"))
+        form = EventFilterForm(request.POST)
         count = form.events()[: MAX_EXPORTED + 1].values("pk").count()
-        if count > MAX_EXPORTED:
-            text = (
-                f"Nothing was exported: this page exports at most {MAX_EXPORTED:,} events. Choose fewer days, and "
-                "export the others afterwards."
-            )
+        if count > MAX_EXPORTED or not form.is_valid():
+            text = "Nothing was exported: correct the filters first."
+            if form.is_valid():
+                text = (
+                    f"Nothing was exported: this page exports at most {MAX_EXPORTED:,} events. Choose fewer days, and "
+                    "export the others afterwards."
+                )
             self.message_user(request, text, messages.ERROR)
             query = request.POST.copy()
             query.pop("csrfmiddlewaretoken", None)
