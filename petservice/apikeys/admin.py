@@ -67,7 +67,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
     form_lookup = "form_token"
     already_created = (
         "This form was already submitted and created the API key {created}. A key is shown only once. "
-        "If you did not copy it, rotate the key."
+        "If you did not copy it, rotate the key, or create another one."
     )
 
     class Media:

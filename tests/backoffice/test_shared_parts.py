@@ -184,3 +184,4 @@ def test_pages_of_changes_do_not_lead_to_pages_that_the_account_may_not_see() ->
         (content,) = re.findall(r"(?s)<main.*</main>", page.content.decode())
         links = {link for link in re.findall('href="(/[^"]*)"', content) if client.get(link).status_code == 403}
         assert (page.status_code, links) == (200, set())
+    assert "Rotate" not in created.content.decode()
