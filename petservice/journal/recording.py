@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 import orjson
+from django.contrib.auth import get_user_model
+from django.core.exceptions import PermissionDenied
 from django.core.management.base import BaseCommand
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Model
@@ -52,8 +54,13 @@ def add_event(
     are not recorded. The account is by default that of the request, whose user must be logged in then. Commands have no
     request, so their message ends with the operating system user. Staff with all of the `permissions` can undo the
     event for an hour. Records that end with their values are in the trash for 30 days.
+    Raises PermissionDenied if the account of the request was deactivated or has lost a permission in the meantime.
     """
     user = account or getattr(request, "user", None)
+    if user is not None and account is None:  # the request may have waited for a lock
+        present = get_user_model().objects.filter(pk=user.pk, is_active=True).first()
+        if present is None or not user.get_all_permissions() <= present.get_all_permissions():
+            raise PermissionDenied
     unnamed = COMMAND if request is None else ""
     if isinstance(target, Model) and not changes:
         changes = [Change(str(target.pk), str(target))]

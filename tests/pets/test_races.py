@@ -17,10 +17,11 @@ from pets.models import IdempotencyRecord, Pet, TrashedPet
 from petservice.apikeys.models import APIKey
 from petservice.journal.models import Event
 from petservice.journal.retention import empty_trash, remove_old_events
-from tests.backoffice.pages import messages
+from tests.backoffice.pages import messages, read
+from tests.backoffice.staff import granted
 from tests.concurrent_write import only_on_postgresql, without_waiting, write_before
 from tests.pets.admin.import_export.import_pages import confirm, upload
-from tests.pets.admin.pet_pages import edit
+from tests.pets.admin.pet_pages import edit, page_of
 from tests.pets.admin.test_bulk_actions import act
 from tests.pets.admin.test_undo import TOO_LATE
 from tests.pets.changes import delete, mark, request_of
@@ -73,6 +74,29 @@ def test_a_tag_that_someone_sets_during_a_change_is_kept(
 
     assert Pet.objects.get(pk=pet.pk).tag == "wolf"
     assert Event.objects.exclude(kind="login").exists()
+
+
+@only_on_postgresql
+@pytest.mark.parametrize("is_deactivated", [True, False])
+@pytest.mark.parametrize("page", ["form", "undo"])
+def test_an_account_that_loses_its_permission_while_it_waits_for_a_lock_changes_nothing(
+    admin_user: User, page: str, is_deactivated: bool
+) -> None:
+    client, (pet, _) = granted("change_pet"), rexes()
+    account, change = User.objects.get(username="someone"), mark(admin_user, [pet], "sold")
+    url = page_of(pet) if page == "form" else reverse("admin:pets_recentchange_change", args=[change.pk])
+    fields = read(client, url, "pet_form" if page == "form" else "undo")
+
+    def lose() -> None:
+        account.user_permissions.clear()
+        User.objects.filter(pk=account.pk).update(is_active=not is_deactivated)
+
+    with write_before("FOR UPDATE", lose):
+        response = client.post(url, fields | {"tag": "hound"})
+
+    assert response.status_code == 403
+    assert (Pet.objects.get(pk=pet.pk).status, Pet.objects.get(pk=pet.pk).tag) == ("sold", "dog")
+    assert [*Event.objects.exclude(kind="login")] == [change]
 
 
 @only_on_postgresql

@@ -144,7 +144,7 @@ def test_an_account_that_is_deactivated_while_its_password_changes_stays_deactiv
     deactivated = User.objects.filter(pk=boss.pk)
 
     with write_before('UPDATE "auth_user"', lambda: deactivated.update(is_active=False, is_superuser=False)):
-        assert change(boss_client, PASSWORD) == 302
+        assert change(boss_client, PASSWORD) == 403
 
     boss.refresh_from_db()
     assert (boss.is_active, boss.is_superuser) == (False, False)
