@@ -23,6 +23,11 @@ class MergingForm(forms.ModelForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        # A person may have lost the permission to change a field since the page was opened.
+        gone = {name: text for name, text in self.data.items() if name not in self.fields}
+        if typed := [name for name, text in gone.items() if not _is_same(text, gone.get(f"initial-{name}", text))]:
+            texts = ", ".join(f"{name.replace('_', ' ')} “{gone[name]}”" for name in typed)
+            self.add_error(None, f"Nothing was saved, because you cannot change this here any more: {texts}.")
         fields = [name for name, field in self.fields.items() if field.show_hidden_initial and name in cleaned]
         for name in fields:
             current, sent = self._text(name, self.initial[name]), self._text(name, cleaned[name])

@@ -3,7 +3,7 @@
 from html import unescape
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
@@ -133,6 +133,21 @@ def test_a_field_that_both_changed_is_shown_with_both_values_and_saved_the_secon
     assert shown | {"csrfmiddlewaretoken": ""} == fields | {"name": "Tom", "csrfmiddlewaretoken": ""} | current
     sent(staff, page_of(pet), shown)
     assert Pet.objects.values("name", field, other).get() == {"name": "Tom", field: mine or None, other: kept}
+
+
+@pytest.mark.django_db
+def test_a_form_whose_texts_the_account_may_not_change_any_more_saves_nothing_and_shows_what_was_typed() -> None:
+    pet, clerk = create_pet(name="Rex", tag="dog"), granted("change_pet", "change_inventoryitem")
+    typed = read(clerk, page_of(pet), "pet_form") | {"name": "Max <b>", "status": "sold"}
+    Permission.objects.get(codename="change_pet").user_set.clear()
+
+    response = sent(clerk, page_of(pet), typed)
+
+    told = "Nothing was saved, because you cannot change this here any more: name “Max <b>”."
+    assert told in unescape(response.content.decode())
+    assert Pet.objects.values_list("name", "status").get() == ("Rex", "available")
+    sent(clerk, page_of(pet), fields_of(response, "pet_form"))
+    assert Pet.objects.values_list("name", "status").get() == ("Rex", "sold")
 
 
 def test_each_button_of_the_form_saves_and_leads_to_its_page_with_the_undo(staff: Client) -> None:
