@@ -44,14 +44,18 @@ class PetServiceAdminSite(admin.AdminSite):
         @wraps(view)
         def with_bad_request(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
             # Django looks for a record before it checks the permission, so its history would reveal which ids exist.
-            is_history = getattr(view, "__name__", "") == "history_view"
-            if is_history and not view.__self__.has_view_or_change_permission(request):
+            name = getattr(view, "__name__", "")
+            if name == "history_view" and not view.__self__.has_view_or_change_permission(request):
                 raise PermissionDenied
             selected = request.POST.getlist(ACTION_CHECKBOX_NAME)
             try:
                 # Django fails at keys that are no numbers.
                 if not all(is_key(one) or is_id(one) for one in selected):
                     raise ValidationError("A selected row has an invalid key.")
+                # Django would show the list again without a message, for example after the loss of the permission.
+                action = request.POST.get("action")
+                if name == "changelist_view" and action and action not in view.__self__.get_actions(request):
+                    raise PermissionDenied
                 return view(request, *args, **kwargs)
             except _INVALID as error:
                 raise BadRequest("The request contains an invalid value.") from error
