@@ -25,7 +25,13 @@ def difference(one: str, other: str) -> int:
     return max(abs(a - b) for a, b in zip(rgb(one), rgb(other), strict=True))
 
 
-def test_a_long_name_without_blanks_makes_no_list_and_no_history_wider(staff_page: Page, site: Service) -> None:
+def test_a_long_name_without_blanks_makes_no_page_wider(staff_page: Page, site: Service) -> None:
+    site.create_staff("W" * 150, "a long one", is_superuser=False)
+    (account,) = site.execute("SELECT max(id) FROM auth_user")[0]
+    site.execute(
+        "INSERT INTO pets_savedfilter (owner_id, name, query, is_shared) VALUES (%s, 'Dogs', 'tag=dog', %s)",
+        *(account, True),
+    )
     kept, deleted = make(site, {"name": "W" * 255, "tag": "M" * 255}, {"name": "V" * 255})
     staff_page.goto(f"{PETS}{kept}/change/")
     staff_page.get_by_label("Status").select_option("sold")
@@ -34,7 +40,8 @@ def test_a_long_name_without_blanks_makes_no_list_and_no_history_wider(staff_pag
     staff_page.get_by_role("button", name="Yes, delete this pet").click()
 
     models = ("pets/pet", "journal/event", "pets/recentchange", "pets/trashedpet")
-    for page in ("", *(f"{model}/" for model in models), f"pets/pet/{kept}/history/", "pets/pet/print/"):
+    pages = ("", *(f"{model}/" for model in models), f"pets/pet/{kept}/history/", "pets/pet/print/")
+    for page in (*pages, "accounts/account/", f"accounts/account/{account}/deactivate/"):
         staff_page.goto(f"/admin/{page}")
         for width in (1440, 1024, 800):
             staff_page.set_viewport_size({"width": width, "height": 900})
