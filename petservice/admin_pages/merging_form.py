@@ -34,7 +34,7 @@ class MergingForm(forms.ModelForm):
             # Programs may omit the hidden fields, and then overwrite the current value.
             shown = self.data.get(self[name].html_initial_name, current)
             if _is_same(sent, shown) or _is_same(sent, current):
-                if not _is_same(current, shown):
+                if not _is_same(sent, current):
                     self.kept.append(name)
                 cleaned[name] = self.initial[name]
                 self._show(name, current, current)
