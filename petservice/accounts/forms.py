@@ -12,6 +12,7 @@ from petservice.accounts.models import Account, Role
 from petservice.admin_pages.created_once import FormOnce
 from petservice.admin_pages.merging_form import MergingForm
 from petservice.db.folding import fold
+from petservice.journal.recording import COMMAND
 from petservice.journal.sentences import changes_by
 
 # Scripts with letters that look like those of another one, as Unicode names them.
@@ -23,6 +24,8 @@ def validate_new_name(name: str, *, besides: Any = None) -> None:
 
     Python compares, because the databases know other letters. Accounts are few. Older ones may have such names.
     """
+    if fold(name) == COMMAND:
+        raise ValidationError(f"“{COMMAND}” is what the audit calls the operator's commands. Choose another name.")
     for other in Account.objects.exclude(pk=besides).values_list("username", flat=True):
         if fold(other) == fold(name):
             raise ValidationError(f"There is already an account with the name “{other}”. Choose another name.")

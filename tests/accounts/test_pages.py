@@ -189,6 +189,11 @@ def test_a_name_that_differs_only_in_case_or_form_is_refused(admin_client: Clien
     assert not User.objects.filter(username=User.normalize_username(new)).exclude(username=existing).exists()
 
 
+def test_no_account_has_the_name_that_the_audit_has_for_commands(admin_client: Client) -> None:
+    assert "is what the audit calls the operator's commands" in added(admin_client, "Command")[0]
+    assert not User.objects.filter(username__iexact="command").exists()
+
+
 @pytest.mark.parametrize(
     ("name", "scripts"),
     [
