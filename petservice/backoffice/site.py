@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import BadRequest, FieldDoesNotExist, PermissionDenied, ValidationError
 from django.db import DataError
+from django.db.models import AutoField
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
@@ -47,15 +48,16 @@ class PetServiceAdminSite(admin.AdminSite):
             name = getattr(view, "__name__", "")
             if name == "history_view" and not view.__self__.has_view_or_change_permission(request):
                 raise PermissionDenied
-            selected = request.POST.getlist(ACTION_CHECKBOX_NAME)
             try:
-                # Django fails at keys that are no numbers.
-                if not all(is_key(one) or is_id(one) for one in selected):
-                    raise ValidationError("A selected row has an invalid key.")
-                # Django would show the list again without a message, for example after the loss of the permission.
-                action = request.POST.get("action")
-                if name == "changelist_view" and action and action not in view.__self__.get_actions(request):
-                    raise PermissionDenied
+                if name == "changelist_view":
+                    pages, action = view.__self__, request.POST.get("action")
+                    is_valid = is_key if isinstance(pages.opts.pk, AutoField) else is_id
+                    # Django fails at keys that are no numbers.
+                    if not all(map(is_valid, request.POST.getlist(ACTION_CHECKBOX_NAME))):
+                        raise ValidationError("A selected row has an invalid key.")
+                    # Django would show the list again without a message, for example after the loss of the permission.
+                    if action and action not in pages.get_actions(request):
+                        raise PermissionDenied
                 return view(request, *args, **kwargs)
             except _INVALID as error:
                 raise BadRequest("The request contains an invalid value.") from error

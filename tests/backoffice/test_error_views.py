@@ -183,7 +183,8 @@ def test_a_selected_row_with_an_invalid_key_is_a_bad_request_that_changes_nothin
     actions = {"pets_pet": "mark_as_sold", "pets_trashedpet": "put_back_selected"}
     actions |= {"apikeys_apikey": "revoke_selected", "auth_group": "delete_selected"}
     for page, action in actions.items():
-        for key in (DIGITS, "9" * 30, "-1", "²", "x", ""):
+        other = "1" if page == "pets_pet" else "01a21be6-9ac9-732d-a4cf-035b5d6f2801"  # that of another model
+        for key in (DIGITS, "9" * 30, "-1", "²", "x", "", other):
             fields = {"action": action, "index": 0, "_selected_action": [key]}
             response = admin_client.post(reverse(f"admin:{page}_changelist"), fields)
             assert response.status_code == 400, (page, key[:30])
