@@ -13,6 +13,7 @@ from django_otp.plugins.otp_static.admin import StaticDevice
 from django_otp.plugins.otp_totp.admin import TOTPDevice
 
 from petservice.accounts.groups import GROUPS
+from petservice.admin_pages.merging_form import MergingForm
 from petservice.admin_pages.mixins import AdministratorsOnly, BoundedSearch
 from petservice.journal.models import Event
 from petservice.journal.pages import JournalPages
@@ -28,6 +29,7 @@ class UserPages(BoundedSearch, JournalPages, AdministratorsOnly):
     """The pages of the groups and permissions of users. The pages of staff accounts have all else."""
 
     needs_recent_login = True
+    form = MergingForm
     change_kind = Event.Kind.ACCOUNT_CHANGED
     list_filter = ("groups",)
     allowed_lookups = ("groups__id__exact",)
@@ -60,6 +62,7 @@ class GroupPages(BoundedSearch, JournalPages, AdministratorsOnly, GroupAdmin):
     """Django's pages of groups. The groups of roles keep their names, by which the pages of accounts find them."""
 
     needs_recent_login = True
+    form = MergingForm
     actions = None  # one of the selected groups could be a role
 
     def get_readonly_fields(self, request: HttpRequest, obj: Group | None = None) -> tuple[str, ...]:

@@ -30,6 +30,9 @@ class MergingForm(forms.ModelForm):
             self.add_error(None, f"Nothing was saved, because you cannot change this here any more: {texts}.")
         fields = [name for name, field in self.fields.items() if field.show_hidden_initial and name in cleaned]
         for name in fields:
+            if isinstance(self.fields[name], forms.ModelMultipleChoiceField):
+                cleaned[name] = self._merged(name, set(cleaned[name]))
+                continue
             current, sent = self._text(name, self.initial[name]), self._text(name, cleaned[name])
             # Programs may omit the hidden fields, and then overwrite the current value.
             shown = self.data.get(self[name].html_initial_name, current)
@@ -42,6 +45,14 @@ class MergingForm(forms.ModelForm):
                 self.add_error(name, _conflict(current, sent))
                 self._show(name, sent, current)
         return cleaned
+
+    def _merged(self, name: str, sent: set[Any]) -> Any:
+        """Return the present choices without those that the user has removed, and with those that they have added."""
+        data: Any = self.data  # a QueryDict
+        shown, current = data.getlist(self[name].html_initial_name), set(self.initial[name])
+        added = {one for one in sent if str(one.pk) not in shown}
+        merged = added | {one for one in current if one in sent or str(one.pk) not in shown}
+        return self.initial[name] if merged == current else [*merged]
 
     @property
     def changed_data(self) -> list[str]:

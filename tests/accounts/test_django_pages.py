@@ -1,5 +1,6 @@
 """Django's pages of users give groups and permissions, and nothing else. A migration creates the groups of roles."""
 
+import re
 from html import unescape
 from typing import Any
 
@@ -49,6 +50,25 @@ def test_a_permission_with_a_key_that_no_database_can_have_is_a_bad_request(
         assert admin_client.post(url, fields).status_code == 400, url
 
 
+def test_two_people_who_choose_permissions_keep_the_changes_of_both(admin_client: Client, ada: User) -> None:
+    codenames = ("view_pet", "add_pet", "change_pet", "delete_pet")
+    one, two, three, four = (Permission.objects.get(codename=codename) for codename in codenames)
+    group = Group.objects.create(name="Vets")
+    for url, given, field in (
+        (user_page(ada), ada.user_permissions, "user_permissions"),
+        (reverse("admin:auth_group_change", args=[group.pk]), group.permissions, "permissions"),
+    ):
+        given.set([one, two])
+        shown = {"name": "Vets", "initial-name": "Vets", f"initial-{field}": [one.pk, two.pk]}
+        assert re.findall(f'name="initial-{field}" value="([0-9]+)"', admin_client.get(url).content.decode())
+        given.set([two, three])  # by someone else
+
+        send(admin_client, url, shown | {field: [one.pk, four.pk]})
+
+        assert {*given.all()} == {three, four}, field
+        assert Event.objects.latest("pk").message.count("“") == 2, "added delete_pet, removed add_pet"
+
+
 @only_on_postgresql
 def test_an_account_that_is_deactivated_while_its_permissions_change_stays_deactivated(
     admin_client: Client, ada: User
@@ -89,7 +109,9 @@ def test_the_group_of_a_role_keeps_its_name_and_is_not_deleted(admin_client: Cli
     kept = f"The group “{name}” is the role “{name}” of staff accounts, so it keeps its name and cannot be deleted."
 
     shown = unescape(admin_client.get(page).content.decode())
-    admin_client.post(page, {"name": "Sales floor", "permissions": [1], "_save": "Save"})
+    given = [*role.permissions.values_list("pk", flat=True)]
+    fields = {"name": "Sales floor", "permissions": [1], "initial-permissions": given, "_save": "Save"}
+    admin_client.post(page, fields)
     alone = admin_client.post(reverse("admin:auth_group_delete", args=[role.pk]), {"post": "yes"})
     chosen = {"action": "delete_selected", "_selected_action": [role.pk, other.pk], "post": "yes"}
     admin_client.post(reverse("admin:auth_group_changelist"), chosen)
