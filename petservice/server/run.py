@@ -20,7 +20,6 @@ from gunicorn import sock
 from gunicorn.app.base import Application
 
 from petservice.configuration.certificates import end_of_certificate
-from petservice.server.limits import MAX_CONNECTIONS
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +45,7 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
         self.when_ready: Callable[[Any], object] = lambda address: None
         super().__init__()
         _require_temporary_directory()
-        _allow_open_files()
+        self._allow_open_files()
         _try_addresses(self.cfg)
         self._load_certificate()
 
@@ -94,6 +93,19 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
         """Return for how many more days the certificate is valid; below zero if it has expired."""
         return (self._certificate_end - time.time()) / _SECONDS_PER_DAY
 
+    def _allow_open_files(self) -> None:
+        """Let workers open as many files as their connections need, as far as the operating system allows it.
+
+        Its usual 1,024 are too few. At a lower limit, workers have fewer connections, because databases need files too.
+        """
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        connections = self.cfg.worker_connections
+        wanted = connections + _OTHER_FILES
+        if 0 <= soft < wanted:
+            soft = wanted if hard < 0 else min(wanted, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            self.cfg.set("worker_connections", min(connections, max(soft - _OTHER_FILES, soft // 2)))
+
     def _load_certificate(self) -> None:
         if not self.cfg.is_ssl:
             return
@@ -120,17 +132,6 @@ def _require_temporary_directory() -> None:
             f"There is no directory for temporary files ({error.strerror}): set TMPDIR to one that can be written, "
             "for example TMPDIR=/var/lib/petservice"
         ) from error
-
-
-def _allow_open_files() -> None:
-    """Let workers open as many files as their connections need, if the operating system allows it.
-
-    Otherwise a worker would accept no more connections at the system's usual 1,024 files, not even a health check.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MAX_CONNECTIONS + _OTHER_FILES
-    if 0 <= soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard < 0 else min(wanted, hard), hard))
 
 
 def _try_addresses(config: Any) -> None:
