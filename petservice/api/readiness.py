@@ -10,7 +10,7 @@ from django.db import DatabaseError
 
 from petservice.db.backend import time_limit
 from petservice.db.pending_migrations import missing_migrations, pending_migrations_message
-from petservice.db.postgresql.base import PoolerError
+from petservice.db.postgresql.base import UnsuitableDatabaseError
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ class Readiness:
         try:
             missing = self._missing_migrations = missing_migrations()
             self.may_lack_migrations = missing > 0
-        except PoolerError as error:
+        except UnsuitableDatabaseError as error:
             return str(error)
         except DatabaseError:
             return NO_ANSWER

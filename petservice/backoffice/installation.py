@@ -27,7 +27,7 @@ from petservice.admin_pages.staff_page import staff_page
 from petservice.configuration.certificates import end_of_certificate
 from petservice.configuration.effective import effective_settings
 from petservice.db.pending_migrations import missing_migrations, pending_migrations_message
-from petservice.db.postgresql.base import PoolerError
+from petservice.db.postgresql.base import UnsuitableDatabaseError
 from petservice.journal.models import Event
 from store.services import inventory_drift
 
@@ -121,7 +121,7 @@ def pooler() -> Iterator[Finding]:
     if connection.vendor == "postgresql":
         try:
             connection.ensure_connection()
-        except PoolerError as error:
+        except UnsuitableDatabaseError as error:
             yield Finding("pooler", "error", str(error))
         else:
             yield Finding("pooler", "ok", "Connections to PostgreSQL have the timeouts of the service.")

@@ -1,4 +1,4 @@
-"""PgBouncer in front of PostgreSQL: `serve` refuses to start without the timeouts that it asks for."""
+"""`serve` refuses PgBouncer in front of PostgreSQL, which loses its timeouts, and a database of another encoding."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,6 +48,14 @@ def test_a_pooler_is_refused_before_anything_is_written(
     assert "PgBouncer and other poolers are not supported: name the PostgreSQL server itself in DATABASE_URL" in said
     with psycopg.connect(server.empty_url) as database:
         assert database.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall() == []
+
+
+def test_a_database_of_another_encoding_is_refused(tmp_path: Path, server: Server) -> None:
+    server.sql("CREATE DATABASE ascii TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'")
+    variables = {"DATABASE_URL": f"postgresql://postgres@{server.address}/ascii", "PETSERVICE_DATA_DIR": str(tmp_path)}
+
+    for said in (refusal(tmp_path, **variables), manage("migrate", **variables).stderr):
+        assert "The database has the encoding SQL_ASCII. Create one with ENCODING 'UTF8'." in said
 
 
 def test_timeouts_that_the_operator_sets_in_the_url_are_accepted(tmp_path: Path, server: Server) -> None:

@@ -1,6 +1,6 @@
 """Django's PostgreSQL backend, extended by the methods that both backends have.
 
-It refuses connection poolers, which lose the timeouts of the service.
+It refuses connection poolers, which lose the timeouts of the service, and databases that do not hold every character.
 """
 
 import logging
@@ -56,8 +56,8 @@ _LOCK_INTERVAL = 0.2
 _LOCK_ATTEMPTS = 10
 
 
-class PoolerError(OperationalError):
-    """The error that a connection pooler refuses or discards the timeouts, which are in a startup parameter."""
+class UnsuitableDatabaseError(OperationalError):
+    """The error that the service cannot use the database behind DATABASE_URL, because of a pooler or its encoding."""
 
 
 class TimeLimitedConnection(psycopg.Connection[Any]):
@@ -108,13 +108,18 @@ class DatabaseWrapper(base.DatabaseWrapper):
             connection = TimeLimitedConnection.connect(**conn_params | {"options": f"{own} {conn_params['options']}"})
         except psycopg.OperationalError as error:
             if "startup parameter" in str(error):
-                raise PoolerError(f"A connection pooler refuses the timeouts of the service. {_DIRECTLY}") from error
+                message = f"A connection pooler refuses the timeouts of the service. {_DIRECTLY}"
+                raise UnsuitableDatabaseError(message) from error
             raise
         lost = ", ".join(name for (name,) in connection.execute(_LOST_TIMEOUTS))
         connection.rollback()
-        if lost:
+        obstacle = f"A connection pooler discards the timeouts of the service ({lost}). {_DIRECTLY}" if lost else ""
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding != "UTF8":  # PostgreSQL brings no text of another one into a normal form, as the search does
+            obstacle = obstacle or f"The database has the encoding {encoding}. Create one with ENCODING 'UTF8'."
+        if obstacle:
             connection.close()
-            raise PoolerError(f"A connection pooler discards the timeouts of the service ({lost}). {_DIRECTLY}")
+            raise UnsuitableDatabaseError(obstacle)
         return connection
 
     def copy_rows(
@@ -154,12 +159,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return bool(is_taken)
 
     def begin_service(self) -> None:
-        """Raise PoolerError if there is a connection pooler. Each later connection is checked, too."""
+        """Raise UnsuitableDatabaseError if DATABASE_URL names such a one. Each later connection is checked, too."""
         limited = time_limit.set(REQUEST_TIMEOUT)
         try:
             with closing(self.copy()) as probe:
                 probe.ensure_connection()
-        except PoolerError:
+        except UnsuitableDatabaseError:
             raise
         except OperationalError as error:
             message = "PostgreSQL cannot be reached. The first connection will show whether it is a pooler: %s"
