@@ -31,6 +31,8 @@ _OPTIONS_OF_REQUESTS = f"{_LIMITS} -c random_page_cost=1.1 -c work_mem=32MB"
 _OPTIONS_OF_COMMANDS = (
     "-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0 -c idle_session_timeout=0"
 )
+# A limit that PostgreSQL has since version 17. An earlier one would refuse it as a startup parameter.
+_NO_TRANSACTION_TIMEOUT = "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout'"
 # The lock timeout of a migration's transaction. All later queries on the table queue behind a migration that waits,
 # and a backup can hold the lock for hours. So the migration fails instead, and can be run again.
 _WAIT_SHORTLY = "SELECT set_config('lock_timeout', '5s', true) WHERE current_setting('lock_timeout') = '0'"
@@ -112,7 +114,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 raise UnsuitableDatabaseError(message) from error
             raise
         lost = ", ".join(name for (name,) in connection.execute(_LOST_TIMEOUTS))
-        connection.rollback()
+        if time_limit.get() is None:
+            connection.execute(_NO_TRANSACTION_TIMEOUT)
+        connection.commit()
         obstacle = f"A connection pooler discards the timeouts of the service ({lost}). {_DIRECTLY}" if lost else ""
         encoding = connection.info.parameter_status("server_encoding")
         if encoding != "UTF8":  # PostgreSQL brings no text of another one into a normal form, as the search does
