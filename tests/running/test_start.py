@@ -142,6 +142,15 @@ def test_first_start_prints_no_secret_if_the_metrics_cannot_be_served(unused: Pa
     assert folders_of(f"http://{metrics}/metrics") == []
 
 
+def test_first_start_makes_no_account_if_its_password_cannot_be_printed(unused: Path) -> None:
+    environment = os.environ | {"PETSERVICE_DATA_DIR": str(unused), "DATABASE_URL": ""}
+    command = [*SERVE, "--bind", f"127.0.0.1:{free_port()}"]
+    assert start(command, environment, Path("/dev/full"), unused / "errors").wait(timeout=60) != 0
+
+    assert "No space left on device" in (unused / "errors").read_text()
+    assert not has_first_account(unused), "the next start prints its password"
+
+
 def test_signals_during_a_start_do_not_end_it(tmp_path: Path, migrated_url: str) -> None:
     """The start waits for the migration of another one, which holds the lock of the database's migrations."""
     database = Path(migrated_url.removeprefix("sqlite:///"))

@@ -56,18 +56,15 @@ class Command(BaseCommand):
         server.run()
 
     def _set_up_on_first_use(self, address: Any) -> None:
-        with _database():
-            text = self._first_account_and_key(_url_for_curl(address))
-        if text:
-            self.stdout.write(text)
-            self.stdout.flush()  # workers are forks of this process, and would print the buffered text again
+        # The transaction begins as a writer: of two services starting together one does this. It ends when the text is
+        # printed, because nobody could use an account whose password was not.
+        with _database(), transaction.atomic():
+            if text := self._first_account_and_key(_url_for_curl(address)):
+                self.stdout.write(text)
+                self.stdout.flush()  # workers are forks of this process, and would print the buffered text again
 
-    @transaction.atomic
     def _first_account_and_key(self, url: str) -> str:
-        """Make a staff account and a key if there has never been either, and return the text to print, or "".
-
-        The transaction begins as a writer: of two services starting together one does this.
-        """
+        """Make a staff account and a key if there has never been either, and return the text to print, or ""."""
         users = get_user_model().objects
         if users.exists() or APIKey.objects.exists():
             return ""
