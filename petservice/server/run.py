@@ -26,6 +26,9 @@ logger = logging.getLogger(__name__)
 # Number of files that a worker opens in addition to its connections, with a margin: databases, Redis, uploads, logs.
 _OTHER_FILES = 200
 _SECONDS_PER_DAY = 86_400
+# Seconds that the resolver waits for each name server, and how often it asks them all. By default, names of hosts take
+# half a minute while three name servers are silent, and the worker of such requests would be replaced.
+_RESOLVER = "timeout:1 attempts:2"
 
 
 class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
@@ -44,6 +47,7 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
         # Called with the address of the first listener, when all that can fail has been tried, before a worker starts.
         self.when_ready: Callable[[Any], object] = lambda address: None
         super().__init__()
+        os.environ.setdefault("RES_OPTIONS", _RESOLVER)
         _require_temporary_directory()
         self._allow_open_files()
         _try_addresses(self.cfg)

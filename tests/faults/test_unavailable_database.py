@@ -1,5 +1,7 @@
 """Requests fail soon while PostgreSQL is unavailable, and succeed as soon as it is available again."""
 
+import os
+import socket
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,6 +23,7 @@ from tests.faults.outages import (
 )
 from tests.faults.servers import Server
 from tests.monitoring.observed import Observed
+from tests.processes import inside
 from tests.service import Service, free_port, running_service
 from tests.waiting import wait_until
 
@@ -145,3 +148,23 @@ def client_succeeds(service: Service, key: str) -> bool:
 def is_ready(service: Service) -> bool:
     with service.client() as client:
         return client.get("/ready").status_code == 200
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount, and listen at the port of name servers")
+def test_requests_fail_in_time_while_the_name_servers_are_silent(tmp_path: Path) -> None:
+    resolver = tmp_path / "resolv.conf"
+    with ExitStack() as stack:
+        for address in ("127.0.0.11", "127.0.0.12", "127.0.0.13"):
+            stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)).bind((address, 53))
+            with resolver.open("a") as file:
+                file.write(f"nameserver {address}\n")
+        mounted = f'mount --bind {resolver} /etc/resolv.conf; exec "$@"'
+        command = inside("unshare", "--mount", "bash", "-euc", mounted, "bash", command=("manage.py", "serve"))
+        variables = ONE_WORKER | {"DATABASE_URL": "postgres://petservice@db.pets.example/petservice"}
+        service = stack.enter_context(running_service(tmp_path, command=command, **variables))
+        client = stack.enter_context(service.client("pets_test_unknown"))
+
+        responses = [client.get(path) for path in ("/v1/pets", "/v1/pets?limit=01", "/ready")]
+
+    assert [response.status_code for response in responses] == [500, 500, 503]
+    assert slowest(responses) < MAX_WAIT
