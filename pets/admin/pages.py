@@ -21,10 +21,11 @@ from pets.admin.changes.actions import STATUS_ACTIONS, delete, delete_selected, 
 from pets.admin.changes.forms import NewPetForm, PetForm, add_all, added_by_form, deleted_meanwhile, save_edit
 from pets.admin.changes.import_pages import columns_view, confirmation_view, upload_view
 from pets.admin.changes.selection import as_version, checkbox
-from pets.admin.lists.changelist import PetChangeList, SearchPaginator
+from pets.admin.lists.changelist import PetChangeList
 from pets.admin.lists.columns import created, created_by_api, sold, status_badge, status_menu
 from pets.admin.lists.export_page import export_view, print_view
 from pets.admin.lists.saved_filters import remove_filter_view, save_filter_view
+from pets.admin.lists.sqlite_lists import SQLitePetChangeList
 from pets.fields import EDITABLE, OPTIONAL_TEXTS
 from pets.models import Pet
 from pets.permissions import EDIT, may_import, may_see_list, may_see_pets, permission_to_change
@@ -47,7 +48,7 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
     """The pages that list, add, edit, delete, import and export pets.
 
     Accounts with the permissions for the inventory alone see the same list, and change only statuses. Each list reads
-    only a part of one index; see pets.admin.lists.changelist.
+    only a part of one index; see pets.admin.lists.
     """
 
     introduction = "Press a status to change it. To change many together, select their rows."
@@ -79,10 +80,11 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
     # Searching and filtering.
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PetChangeList]:
-        return PetChangeList
+        return SQLitePetChangeList if connection.vendor == "sqlite" else PetChangeList
 
     def get_paginator(self, request: HttpRequest, *arguments: Any, **options: Any) -> BoundedPaginator:
-        paginator = SearchPaginator if request.GET.get(SEARCH_VAR) else BoundedPaginator
+        is_search = bool(request.GET.get(SEARCH_VAR))
+        paginator = self.get_changelist(request).search_paginator if is_search else BoundedPaginator
         return paginator(*arguments, **options)
 
     def get_urls(self) -> list[URLPattern]:

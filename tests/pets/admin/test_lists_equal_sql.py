@@ -15,7 +15,7 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from pets.admin.lists import changelist
+from pets.admin.lists import sqlite_lists
 from pets.models import Pet
 from petservice.admin_pages import bounded_paginator
 from petservice.configuration.time_zone import zone
@@ -112,13 +112,13 @@ def test_many_combinations_of_search_filters_order_and_page_list_the_right_pets(
     model: ListModel, staff: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = []
-    usual = MAX_COUNTED, changelist._MAX_TESTED
+    usual = MAX_COUNTED, sqlite_lists._MAX_TESTED
     for number, query in enumerate(many_queries()):
         # Every second list with low limits, so that several filters together find more pets than it counts.
         maximum, tested = (1000, 100) if number % 2 else usual
         for module in (list_model, bounded_paginator):
             monkeypatch.setattr(module, "MAX_COUNTED", maximum)
-        monkeypatch.setattr(changelist, "_MAX_TESTED", tested)
+        monkeypatch.setattr(sqlite_lists, "_MAX_TESTED", tested)
         found = listed(staff, **query)  # without its HTML, which takes longer than all else
         wrong += difference(query, (str(found.result_count), [pet.pk for pet in found.result_list]), model.shown(query))
 
