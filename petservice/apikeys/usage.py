@@ -8,6 +8,7 @@ import atexit
 import logging
 import threading
 from collections import Counter
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 
 from django.db import Error, connection, transaction
@@ -57,9 +58,11 @@ class UsageRecorder:
         with self._lock:
             if self._thread is None:
                 # At the first use, because the process that loads this module forks the workers.
-                self._thread = threading.Thread(target=self._run, name="key-usage", daemon=True)
-                self._thread.start()
-                atexit.register(self._stop, self._thread)
+                thread = threading.Thread(target=self._run, name="key-usage", daemon=True)
+                with suppress(RuntimeError):  # the system lets no thread start, so the next use tries again
+                    thread.start()
+                    self._thread = thread
+                    atexit.register(self._stop, thread)
             # Only valid keys get here, so memory is bounded by their number.
             self._counts[key, day, "requests"] += 1
             if status >= 400:

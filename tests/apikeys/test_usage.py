@@ -1,5 +1,6 @@
 """The use of API keys: what is counted, and how it gets into the database."""
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -145,6 +146,22 @@ def test_a_lost_connection_is_replaced(caplog: pytest.LogCaptureFixture, key_usa
 
     key_usage._write_or_log()
     assert [requests for requests, _, _ in days().values()] == [1]
+
+
+def test_uses_are_counted_while_no_thread_can_start(key_usage: UsageRecorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    api_key, _ = APIKey.objects.create_key(name="Acme")
+    with monkeypatch.context() as patch:
+        patch.setattr(UsageRecorder, "_thread", None)
+        patch.setattr(threading.Thread, "start", refuse)
+        use(key_usage, api_key.pk, NOW)
+
+    use(key_usage, api_key.pk, NOW)
+    key_usage.write()
+
+    assert days() == {NOW.date(): (2, 0, 0)}
 
 
 @pytest.mark.django_db(transaction=True)
