@@ -42,7 +42,7 @@ _BACKUP_AGE = timedelta(days=1, hours=12)
 _CERTIFICATE_DAYS = 14
 # Settings of PostgreSQL without which a crash can lose what the service has acknowledged.
 _DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
-_STATE = "SELECT pg_is_in_recovery(), pg_database_size(current_database()), count(*) FROM pg_stat_activity"
+_STATE = "SELECT pg_database_size(current_database()), count(*) FROM pg_stat_activity"
 _ARCHIVER = """
 SELECT current_setting('archive_mode'), coalesce(to_char(last_archived_time, 'YYYY-MM-DD HH24:MI TZ'), 'never'),
 coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) FROM pg_stat_archiver
@@ -101,14 +101,14 @@ def database() -> Iterator[Finding]:
         cursor.execute("SELECT name, setting FROM pg_settings")
         values = dict(cursor.fetchall())
         cursor.execute(_STATE)
-        is_standby, size, used = cursor.fetchone()
+        size, used = cursor.fetchone()
     most = int(values["max_connections"]) - int(values["superuser_reserved_connections"])
     text = f"PostgreSQL {values['server_version']}, {filesizeformat(size)}, {used} of {most} connections."
     advice = "Raise max_connections, or run fewer workers (WEB_CONCURRENCY)."
     yield _graded("database", text, advice, warning=used > 0.8 * most)
-    if is_standby:
-        advice = "Name the primary in DATABASE_URL."
-        yield Finding("database", "error", "The server is a standby, which takes no writes.", advice)
+    if values["transaction_read_only"] == "on":
+        advice = "Name the primary in DATABASE_URL, or turn default_transaction_read_only off."
+        yield Finding("database", "error", "The server takes no writes of the service.", advice)
     for name in _DURABLE:
         if values[name] == "off":
             text = f"{name} is off, so a crash of the server can lose pets that clients have created."

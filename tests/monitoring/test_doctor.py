@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -21,9 +21,11 @@ from django.utils import timezone
 from pets.services import create_pet
 from petservice import __version__
 from petservice.accounts import groups
+from petservice.backoffice import installation
 from petservice.journal.models import Event
 from store.models import InventoryCounter
 from tests.backoffice.staff import staff
+from tests.concurrent_write import only_on_postgresql
 from tests.service import free_port, manage
 
 # The tests' own PostgreSQL does not wait for the disk.
@@ -61,6 +63,14 @@ def test_a_sound_installation_has_no_warning(backed_up: Path) -> None:
     assert f"petservice {__version__}," in findings["version", "ok"]
     name = {"sqlite": "SQLite 3.", "postgresql": "PostgreSQL 1"}[connection.vendor]
     assert findings["database", "ok"].startswith(name)
+
+
+@only_on_postgresql
+def test_a_database_that_takes_no_writes_is_an_error() -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION READ ONLY")
+
+        assert "The server takes no writes of the service." in [one.text for one in installation.database()]
 
 
 def test_counters_that_differ_from_the_pets_are_an_error(backed_up: Path) -> None:
