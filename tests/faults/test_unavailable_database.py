@@ -154,7 +154,7 @@ def is_ready(service: Service) -> bool:
 def test_requests_fail_in_time_while_the_name_servers_are_silent(tmp_path: Path) -> None:
     resolver = tmp_path / "resolv.conf"
     with ExitStack() as stack:
-        for address in ("127.0.0.11", "127.0.0.12", "127.0.0.13"):
+        for address in ("127.53.0.1", "127.53.0.2", "127.53.0.3"):
             stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)).bind((address, 53))
             with resolver.open("a") as file:
                 file.write(f"nameserver {address}\n")
