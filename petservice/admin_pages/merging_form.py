@@ -48,10 +48,14 @@ class MergingForm(forms.ModelForm):
 
     def _merged(self, name: str, sent: set[Any]) -> Any:
         """Return the present choices without those that the user has removed, and with those that they have added."""
-        data: Any = self.data  # a QueryDict
+        data: Any = self.data.copy()  # type: ignore[attr-defined]  # a QueryDict
         shown, current = data.getlist(self[name].html_initial_name), set(self.initial[name])
         added = {one for one in sent if str(one.pk) not in shown}
         merged = added | {one for one in current if one in sent or str(one.pk) not in shown}
+        # A page with errors shows these. Without a hidden field, it would have the choices sent as those shown before.
+        data.setlist(self[name].html_name, [one.pk for one in merged])
+        data.setlist(self[name].html_initial_name, [one.pk for one in current])
+        self.data = data
         return self.initial[name] if merged == current else [*merged]
 
     @property

@@ -14,7 +14,7 @@ from django.urls import reverse
 from petservice.accounts import groups
 from petservice.journal.models import Event
 from tests.accounts.pages import audit_of, page_of
-from tests.backoffice.pages import read, send, submit, text_of
+from tests.backoffice.pages import fields_of, read, send, submit, text_of
 from tests.concurrent_write import only_on_postgresql, write_before
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -67,6 +67,20 @@ def test_two_people_who_choose_permissions_keep_the_changes_of_both(admin_client
 
         assert {*given.all()} == {three, four}, field
         assert Event.objects.latest("pk").message.count("“") == 2, "added delete_pet, removed add_pet"
+
+
+def test_permissions_that_were_chosen_for_a_group_with_a_name_in_use_are_saved_with_another_name(
+    admin_client: Client,
+) -> None:
+    chosen, group = Permission.objects.get(codename="view_pet"), Group.objects.create(name="Vets")
+    page = reverse("admin:auth_group_change", args=[group.pk])
+    fields = read(admin_client, page, "group_form") | {"permissions": chosen.pk}
+    other = Group.objects.create(name="Nurses")
+
+    refused = admin_client.post(page, fields | {"name": other.name})
+    send(admin_client, page, fields_of(refused, "group_form") | {"name": "Doctors"})
+
+    assert [*Group.objects.get(name="Doctors").permissions.all()] == [chosen]
 
 
 @only_on_postgresql
