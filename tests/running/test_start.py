@@ -147,7 +147,8 @@ def test_first_start_makes_no_account_if_its_password_cannot_be_printed(unused: 
     command = [*SERVE, "--bind", f"127.0.0.1:{free_port()}"]
     assert start(command, environment, Path("/dev/full"), unused / "errors").wait(timeout=60) != 0
 
-    assert "No space left on device" in (unused / "errors").read_text()
+    told = "CommandError: The first password and key cannot be printed: [Errno 28] No space left on device"
+    assert told in (unused / "errors").read_text()
     assert not has_first_account(unused), "the next start prints its password"
 
 

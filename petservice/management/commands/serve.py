@@ -60,8 +60,11 @@ class Command(BaseCommand):
         # printed, because nobody could use an account whose password was not.
         with _database(), transaction.atomic():
             if text := self._first_account_and_key(_url_for_curl(address)):
-                self.stdout.write(text)
-                self.stdout.flush()  # workers are forks of this process, and would print the buffered text again
+                try:
+                    self.stdout.write(text)
+                    self.stdout.flush()  # workers are forks of this process, and would print the buffered text again
+                except OSError as error:
+                    raise CommandError(f"The first password and key cannot be printed: {error}") from error
 
     def _first_account_and_key(self, url: str) -> str:
         """Make a staff account and a key if there has never been either, and return the text to print, or ""."""
