@@ -8,6 +8,8 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin
 from django.contrib.auth.models import Group, Permission, User
+from django.db import connection
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django_otp.plugins.otp_static.admin import StaticDevice
 from django_otp.plugins.otp_totp.admin import TOTPDevice
@@ -24,12 +26,23 @@ admin.site.unregister([User, Group, StaticDevice, TOTPDevice])
 _KEPT = "The group “{0}” is the role “{0}” of staff accounts, so it keeps its name and cannot be deleted."
 
 
-@admin.register(User)
-class UserPages(BoundedSearch, JournalPages, AdministratorsOnly):
-    """The pages of the groups and permissions of users. The pages of staff accounts have all else."""
+class _DjangoPages(BoundedSearch, JournalPages, AdministratorsOnly):
+    """The parts that both pages have."""
 
     needs_recent_login = True
     form = MergingForm
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request)
+        if request.method == "POST" and connection.in_atomic_block:
+            return rows.select_for_update(no_key=True)  # others could change the choices until these are saved
+        return rows
+
+
+@admin.register(User)
+class UserPages(_DjangoPages):
+    """The pages of the groups and permissions of users. The pages of staff accounts have all else."""
+
     change_kind = Event.Kind.ACCOUNT_CHANGED
     list_filter = ("groups",)
     allowed_lookups = ("groups__id__exact",)
@@ -58,11 +71,9 @@ class UserPages(BoundedSearch, JournalPages, AdministratorsOnly):
 
 
 @admin.register(Group)
-class GroupPages(BoundedSearch, JournalPages, AdministratorsOnly, GroupAdmin):
+class GroupPages(_DjangoPages, GroupAdmin):
     """Django's pages of groups. The groups of roles keep their names, by which the pages of accounts find them."""
 
-    needs_recent_login = True
-    form = MergingForm
     actions = None  # one of the selected groups could be a role
 
     def get_readonly_fields(self, request: HttpRequest, obj: Group | None = None) -> tuple[str, ...]:

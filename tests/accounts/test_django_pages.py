@@ -84,6 +84,28 @@ def test_permissions_that_were_chosen_for_a_group_with_a_name_in_use_are_saved_w
 
 
 @only_on_postgresql
+@pytest.mark.parametrize("kind", ["group", "user"])
+def test_a_permission_that_someone_gives_while_others_are_saved_is_kept(
+    admin_client: Client, admin_user: User, ada: User, kind: str
+) -> None:
+    is_user, group = kind == "user", Group.objects.create(name="Vets")
+    given = ada.user_permissions if is_user else group.permissions
+    page, colleague = reverse(f"admin:auth_{kind}_change", args=[ada.pk if is_user else group.pk]), Client()
+    colleague.force_login(admin_user)
+    one, two = Permission.objects.filter(codename__in=["view_pet", "add_pet"])
+    shown = {"name": group.name, "initial-name": group.name}
+
+    def give_the_other() -> None:
+        send(colleague, page, shown | {given.prefetch_cache_name: [two.pk]})
+
+    present = f'FROM "auth_permission" INNER JOIN "{given.through._meta.db_table}" ON'
+    with write_before(f'SELECT "auth_permission"."id" AS "id" {present}', give_the_other):
+        send(admin_client, page, shown | {given.prefetch_cache_name: [one.pk]})
+
+    assert {*given.all()} == {one, two}
+
+
+@only_on_postgresql
 def test_an_account_that_is_deactivated_while_its_permissions_change_stays_deactivated(
     admin_client: Client, ada: User
 ) -> None:
