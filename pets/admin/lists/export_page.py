@@ -14,13 +14,15 @@ from pets.admin.lists.filters import filters_in_words
 from pets.files.writing import EXPORTED, XLSX, workbook, write
 from pets.models import Pet
 from pets.models.pet import count_of_pets
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.csv_files import BYTE_ORDER_MARK
 from petservice.admin_pages.staff_page import staff_page
 from petservice.journal.models import Event
 from petservice.journal.recording import add_event
 
-# Maximum number of pets that are previewed, imported and exported, well below the timeout of a worker.
-MAX_ROWS = 10_000
+# Maximum number of pets that are previewed, imported and exported (all that a list counts), well below the timeout of a
+# worker.
+MAX_ROWS = MAX_COUNTED
 # Maximum number of pets on the page for paper: about 20 sheets.
 MAX_PRINTED = 1000
 # Without the creator, which may contain the prefix of an API key.
