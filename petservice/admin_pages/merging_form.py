@@ -23,18 +23,14 @@ class MergingForm(forms.ModelForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        # A person may have lost the permission to change a field since the page was opened.
-        gone = {name: text for name, text in self.data.items() if name not in self.fields}
-        if typed := [name for name, text in gone.items() if not _is_same(text, gone.get(f"initial-{name}", text))]:
-            texts = ", ".join(f"{name.replace('_', ' ')} “{gone[name]}”" for name in typed)
-            self.add_error(None, f"Nothing was saved, because you cannot change this here any more: {texts}.")
+        self._refuse_missing_fields()
         fields = [name for name, field in self.fields.items() if field.show_hidden_initial and name in cleaned]
         for name in fields:
             if isinstance(self.fields[name], forms.ModelMultipleChoiceField):
                 cleaned[name] = self._merged(name, set(cleaned[name]))
                 continue
             current, sent = self._text(name, self.initial[name]), self._text(name, cleaned[name])
-            # Programs may omit the hidden fields, and then overwrite the current value.
+            # Programs may omit the hidden field, and then overwrite the current value.
             shown = self.data.get(self[name].html_initial_name, current)
             if _is_same(sent, shown) or _is_same(sent, current):
                 if not _is_same(sent, current):
@@ -46,8 +42,19 @@ class MergingForm(forms.ModelForm):
                 self._show(name, sent, current)
         return cleaned
 
+    def _refuse_missing_fields(self) -> None:
+        """Add an error if the user has changed a field for which they have lost the permission in the meantime."""
+        missing = {name: text for name, text in self.data.items() if name not in self.fields}
+        changed = [name for name, text in missing.items() if not _is_same(text, missing.get(f"initial-{name}", text))]
+        if changed:
+            texts = ", ".join(f"{name.replace('_', ' ')} “{missing[name]}”" for name in changed)
+            self.add_error(None, f"Nothing was saved, because you cannot change this here any more: {texts}.")
+
     def _merged(self, name: str, sent: set[Any]) -> Any:
-        """Return the present choices without those that the user has removed, and with those that they have added."""
+        """Return the present choices without those that the user has removed, and with those that they have added.
+
+        A program that omits the hidden field adds choices, and removes none.
+        """
         data: Any = self.data.copy()  # type: ignore[attr-defined]  # a QueryDict
         shown, current = data.getlist(self[name].html_initial_name), set(self.initial[name])
         added = {one for one in sent if str(one.pk) not in shown}

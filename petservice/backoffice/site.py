@@ -39,11 +39,12 @@ class PetServiceAdminSite(admin.AdminSite):
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         """Wrap an admin view so that a required login, a recent one for some changes, or second factor comes first.
 
-        An invalid value in the URL or in a selected row is a bad request.
+        An invalid value in the URL or in a selected row is a bad request. An action that the account does not have is
+        refused.
         """
 
         @wraps(view)
-        def with_bad_request(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        def with_checks(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
             # Django looks for a record before it checks the permission, so its history would reveal which ids exist.
             name = getattr(view, "__name__", "")
             if name == "history_view" and not view.__self__.has_view_or_change_permission(request):
@@ -64,7 +65,7 @@ class PetServiceAdminSite(admin.AdminSite):
 
         # An attribute of the admins of API keys, accounts and groups.
         needs_recent_login = getattr(getattr(view, "__self__", None), "needs_recent_login", False)
-        for_staff = super().admin_view(with_bad_request, cacheable)
+        for_staff = super().admin_view(with_checks, cacheable)
 
         @wraps(for_staff)
         def with_entrance(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
