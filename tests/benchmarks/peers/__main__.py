@@ -1,8 +1,9 @@
 """`python -m tests.benchmarks.peers` compares the service with other servers that do the same work.
 
-It prints Markdown tables for SQLite and for PostgreSQL. In each round one server runs after the other, so that changes
-of the machine's speed affect all. Each start of a server has a new copy of a database with the same pets. The program
-checks the responses before it measures.
+It prints Markdown tables for SQLite and for PostgreSQL. The service takes part twice, with the fast path and with plain
+Django for every request. In each round one server runs after the other, so that changes of the machine's speed affect
+all. Each start of a server has a new copy of a database with the same pets. The program checks the responses before it
+measures.
 
 Every server looks up the API key in the database for each request, and writes a pet to the disk before it responds.
 Only the service has idempotency keys; in these scenarios the peers' cells are empty, and the ratios are those to a

@@ -18,7 +18,6 @@ from tests.waiting import wait_until
 HERE = Path(__file__).parent
 SCHEMA = (HERE / "schema.sql").read_text()
 CORES = os.cpu_count() or 1
-SERVICE = "this service"
 BASELINE = "bare WSGI"
 # Prefixes of variables that configure the service and must not reach a server from the shell.
 _SETTINGS = ("PETSERVICE_", "DJANGO_", "GUNICORN_", "TLS_", "DEBUG", "REDIS_", "WEB_", "ALLOWED_", "CSRF_", "PYTHON")
@@ -46,7 +45,8 @@ class Access(NamedTuple):
 # The number of worker processes is the one that gunicorn's documentation recommends, 2 x cores + 1. The bare callable
 # does little but compute, so it has one more than there are cores.
 SERVERS = [
-    Server(SERVICE, ROOT, _SERVE, is_service=True),
+    Server("this service", ROOT, _SERVE, is_service=True),
+    Server("this service without the fast path", ROOT, f"env PETSERVICE_FAST_PATH=off {_SERVE}", is_service=True),
     Server(
         BASELINE,
         HERE / "bare_wsgi",
