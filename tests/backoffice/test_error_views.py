@@ -1,6 +1,7 @@
 """The pages that staff see when a request is rejected or fails, and values that no page sends."""
 
 import re
+import sys
 from itertools import product
 from typing import Any
 
@@ -127,7 +128,7 @@ def test_a_form_whose_headers_cannot_be_parsed_is_rejected(client: Client) -> No
         of_the_request = client.post(LOGIN, part, content_type=f"multipart/form-data; boundary=x; {parameter}")
         of_a_part = client.post(LOGIN, part, content_type="multipart/form-data; boundary=x")
 
-        if of_the_request.status_code != 200:  # Python 3.13 parses the last one
+        if parameter != "x*1*;x*" or sys.version_info < (3, 13):  # which parses it
             assert_staff_page(of_the_request, 400, "The request could not be processed")
         assert of_a_part.status_code < 500, parameter
         assert client.get(LOGIN, CONTENT_TYPE=f"text/plain; {parameter}").status_code == 200, parameter

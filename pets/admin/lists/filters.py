@@ -17,7 +17,6 @@ from petservice.configuration.time_zone import in_days
 STATUS, TAG, CREATOR = ("status__exact",), ("tag", "no_tag"), ("creator",)
 CREATED_DAYS, SOLD_DAYS = ("created_from", "created_to"), ("sold_from", "sold_to")
 
-
 _ANY = ("", "Any")
 _CREATORS = [(kind, text) for kind, (text, _) in creator.KINDS.items()]
 
