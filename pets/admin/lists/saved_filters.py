@@ -23,6 +23,8 @@ class SavedFilterForm(forms.ModelForm):
     class Meta:
         model = SavedFilter
         fields = ("name", "query", "is_shared")
+        labels = {"query": "Filter"}
+        error_messages = {"query": {"required": "The list has no search and no filter. Choose one first."}}
 
 
 def kept(query: Mapping[str, Any]) -> str:

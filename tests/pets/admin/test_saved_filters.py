@@ -69,10 +69,10 @@ def test_an_invalid_filter_is_not_saved(staff: Client) -> None:
         ("  ", QUERY, "Name: This field is required."),
         ("x" * 61, QUERY, "at most 60 characters"),
         ("Nul\0", QUERY, "Null characters"),
-        ("Empty", "o=1&p=2&q=++", "Query: This field is required."),
-        ("Forged", "password__startswith=a&next=//evil", "Query: This field is required."),
+        ("Empty", "o=1&p=2&q=++", "Filter: The list has no search and no filter."),
+        ("Forged", "password__startswith=a&next=//evil", "Filter: The list has no search and no filter."),
         ("Long", f"q={'x' * 2000}", "at most 2000 characters"),
-        ("Nul", "q=%00", "Query: This field is required."),
+        ("Nul", "q=%00", "Filter: The list has no search and no filter."),
     ):
         (message,) = save(staff, name, query)
         assert error in message
