@@ -1,1 +1,0 @@
-"""Template tags of the pages of the admin."""
