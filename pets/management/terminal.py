@@ -1,4 +1,4 @@
-"""File formats, progress bars and failures of the commands that import and export pets."""
+"""File formats, progress bars and failures of the commands that import, export and move pets."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -24,9 +24,9 @@ def format_of(file: str, chosen: str | None, by_suffix: Mapping[str, str] = FORM
     return file_format
 
 
-def progress(description: str, total: int | None = None) -> "tqdm[Any]":
-    """Return a progress bar that counts pets, shown while standard error is a terminal and erased at the end."""
-    return tqdm(desc=description, total=total, unit=" pets", unit_scale=True, disable=None, leave=False)
+def progress(description: str, total: int | None = None, unit: str = " pets") -> "tqdm[Any]":
+    """Return a progress bar, which is shown while standard error is a terminal and erased at the end."""
+    return tqdm(desc=description, total=total, unit=unit, unit_scale=True, disable=None, leave=False)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """The files of the commands: a SQLite database that appears when it is complete."""
 
+import errno
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -78,7 +79,7 @@ def close_log(database: Any) -> None:
 def _require_missing(target: Path) -> None:
     for path in (target, *(Path(f"{target}{log}") for log in LOGS)):
         if path.exists():
-            raise FileExistsError(None, None, str(path))
+            raise FileExistsError(errno.EEXIST, "the file exists", str(path))
 
 
 def _synchronize(path: Path) -> None:

@@ -105,8 +105,10 @@ def test_failed_backup_replaces_no_file_and_leaves_none(tmp_path: Path) -> None:
     assert "file is not a database" in refusal(data, place / "new", "backup_database")
     (data / "petservice.sqlite3").unlink()
     stopped_service(data).execute("CREATE TABLE pet (id)")
-    assert f"{precious} exists: name a file that does not" in refusal(data, precious, "backup_database")
-    assert "cannot be written" in refusal(data, tmp_path / "nowhere" / "pets.backup", "backup_database")
+    assert f"{precious}: the file exists. Nothing was written." in refusal(data, precious, "backup_database")
+    assert "No such file or directory. Nothing was written." in refusal(
+        data, tmp_path / "nowhere" / "pets.backup", "backup_database"
+    )
 
     assert precious.read_text() == "precious"
     assert list(place.iterdir()) == [precious]

@@ -54,7 +54,7 @@ def test_a_database_is_not_replaced_and_gets_no_log_of_another(
     shutil.copy(migrated, tmp_path / name)
     before = files(tmp_path)
 
-    assert f"{tmp_path / name} exists, and a restore replaces no database: move it away" in refusal(tmp_path, backup)
+    assert f"{tmp_path / name}: the file exists. Nothing was restored." in refusal(tmp_path, backup)
     assert files(tmp_path) == before
 
 
@@ -74,7 +74,7 @@ def test_what_is_no_backup_is_refused_and_leaves_no_database(tmp_path: Path, bac
         (content[:8192] + b"x" * 8192 + content[16384:], "database disk image is malformed"),
     ):
         file.write_bytes(wrong)
-        assert f"cannot be restored from {file}, and is unchanged: {sentence}" in refusal(folder, file)
+        assert f"{sentence}. Nothing was restored." in refusal(folder, file)
 
     shutil.copy(backup, file)
     with stopped_service(tmp_path, f"sqlite:///{file}").database() as database:
@@ -152,5 +152,5 @@ def test_a_full_disk_leaves_no_database(tmp_path: Path, backup: Path) -> None:
     )
 
     assert ended.returncode == 1
-    assert f"{tmp_path / NAME} cannot be restored from {backup}, and is unchanged" in ended.stderr
+    assert "Nothing was restored." in ended.stderr
     assert files(tmp_path) == {}

@@ -1,4 +1,3 @@
-import sqlite3
 from argparse import ArgumentParser
 from contextlib import suppress
 from pathlib import Path
@@ -8,6 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
+from pets.management.terminal import all_or_nothing
 from petservice.db.backend import backend
 from petservice.transfer.sqlite_file import copy_database
 
@@ -25,12 +25,8 @@ class Command(BaseCommand):
         source = Path(connection.settings_dict["NAME"])
         if not source.is_file():
             raise CommandError(f"There is no database yet: {source}")
-        try:
+        with all_or_nothing("written"):
             copy_database(source, file, is_in_use=True)
-        except FileExistsError as error:
-            raise CommandError(f"{error.filename} exists: name a file that does not.") from error
-        except (OSError, sqlite3.Error) as error:
-            raise CommandError(f"{file} cannot be written: {error}") from error
         with suppress(OSError):  # the backup is complete, whoever may write to the data directory
             settings.LAST_BACKUP.touch(mode=0o600)
         self.stderr.write(f"{file}: {file.stat().st_size:,} bytes.")

@@ -9,8 +9,8 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
 from django.db.models import Model
-from tqdm import tqdm
 
+from pets.management.terminal import all_or_nothing, progress
 from pets.models import Pet
 from petservice.db.backend import backend
 from petservice.db.pending_migrations import DatabaseCommand
@@ -47,19 +47,11 @@ class Command(DatabaseCommand):
             if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
                 signal.signal(number, signal.default_int_handler)
         with ExitStack() as services:
-            try:
-                self._move(copying.moved_models(), services)
-            except FileExistsError as error:
-                raise CommandError(f"{error.filename} exists. Nothing was moved: name a file that does not.") from None
-            except BlockingIOError:
-                raise CommandError("Another process uses the target. Nothing was moved.") from None
-            except KeyboardInterrupt:
-                raise CommandError("Interrupted: nothing was moved.", returncode=130) from None
-            except (DatabaseError, OSError) as error:
-                text = str(error).strip()
-                if "locked" in text:
-                    text += ". Another program writes, such as a move or import_pets: wait for it."
-                raise CommandError(f"Nothing was moved: {text}") from None
+            with all_or_nothing("moved"):
+                try:
+                    self._move(copying.moved_models(), services)
+                except BlockingIOError:
+                    raise CommandError("Another process uses the target. Nothing was moved.") from None
             self._retire()
         seconds = time.monotonic() - started
         self.stderr.write(f"Moved in {seconds:.1f} s. Start the service with the new DATABASE_URL.", self.style.SUCCESS)
@@ -102,7 +94,7 @@ class Command(DatabaseCommand):
             with (
                 transaction.atomic(_SOURCE),
                 transaction.atomic(_TARGET),
-                tqdm(desc="Copying", total=total, unit=" rows", unit_scale=True, disable=None, leave=False) as bar,
+                progress("Copying", total, unit=" rows") as bar,
             ):
                 for alias in (_SOURCE, _TARGET):
                     backend(alias).lock_out_writers([model._meta.db_table for model in models])

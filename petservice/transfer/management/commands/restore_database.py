@@ -1,4 +1,3 @@
-import sqlite3
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -6,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
+from pets.management.terminal import all_or_nothing
 from petservice.db.backend import backend
 from petservice.db.sqlite.base import exclude_services
 from petservice.journal.models import Event
@@ -29,22 +29,13 @@ class Command(BaseCommand):
         if logs := [log for log in LOGS if Path(f"{file}{log}").exists() and Path(f"{file}{log}").stat().st_size]:
             raise CommandError(f"{file} is a database in use, not a backup, because it has a {logs[0]}: use a backup.")
         target = Path(connection.settings_dict["NAME"]).resolve()
-        try:
-            with exclude_services(target):
-                copy_database(file, target, is_in_use=False)
-                message = "Backup restored by the command restore_database."
-                add_event_of_command(self, Event.Kind.RESTORED, "The database is restored.", message=message)
-                connection.close()
-        except BlockingIOError as error:
-            raise CommandError(f"The service runs on {target}, or a restore does: stop it first.") from error
-        except FileExistsError as error:
-            raise CommandError(
-                f"{error.filename} exists, and a restore replaces no database: move it away together with its -wal, "
-                "or set another PETSERVICE_DATA_DIR."
-            ) from error
-        except (OSError, sqlite3.Error) as error:
-            raise CommandError(
-                f"{target} cannot be restored from {file}, and is unchanged: {error}. If the backup is damaged, use "
-                "another one."
-            ) from error
+        with all_or_nothing("restored"):
+            try:
+                with exclude_services(target):
+                    copy_database(file, target, is_in_use=False)
+                    message = "Backup restored by the command restore_database."
+                    add_event_of_command(self, Event.Kind.RESTORED, "The database is restored.", message=message)
+                    connection.close()
+            except BlockingIOError:
+                raise CommandError(f"The service runs on {target}, or a restore does: stop it first.") from None
         self.stderr.write(f"{target} is restored from {file}. Start the service now.")
