@@ -11,7 +11,7 @@ from petservice.admin_pages.created_once import FormOnce
 from petservice.admin_pages.day_field import DayField
 from petservice.admin_pages.merging_form import MergingForm
 from petservice.apikeys.models import APIKey
-from petservice.configuration.time_zone import day_of, end_of, zone_name
+from petservice.configuration.time_zone import day_of, end_of, moment, zone_name
 
 # The lifetimes that the forms offer, by their values there, and the value of the other choice.
 LIFETIMES = {str(days): timedelta(days=days) for days in (30, 90, 365)}
@@ -70,14 +70,6 @@ class KeyForm(MergingForm):
         return None
 
 
-def _in_words(lifetime: timedelta) -> str:
-    """Return a lifetime in the largest unit of which it has more than one."""
-    for unit in ("days", "hours", "minutes"):
-        if (number := round(lifetime / timedelta(**{unit: 1}))) > 1:
-            return f"{number} {unit}"
-    return "1 minute"
-
-
 class ExpiryChoice(forms.Form):
     """A part of the form of a new key or a replacement: a usual lifetime, or a day in its place."""
 
@@ -89,13 +81,11 @@ class ExpiryChoice(forms.Form):
         super().__init__(*args, **kwargs)
         self.now = timezone.now()
         self._lifetimes = LIFETIMES
+        choices = [(days, f"After {days} days (on {day_of(self.now + one)})") for days, one in LIFETIMES.items()]
         if old_lifetime is not None:  # from now, it may end after the last day that a key can expire on
-            longest = _last_second(date.max - timedelta(days=1)) - self.now
-            self._lifetimes = {"same": min(old_lifetime, longest)} | LIFETIMES
-        choices = []
-        for value, lifetime in self._lifetimes.items():
-            like = ", like the old key" if value == "same" else ""
-            choices.append((value, f"After {_in_words(lifetime)}{like} (on {day_of(self.now + lifetime)})"))
+            same = min(old_lifetime, _last_second(date.max - timedelta(days=1)) - self.now)
+            self._lifetimes = LIFETIMES | {"same": same}
+            choices.insert(0, ("same", f"As long as the old key (until {moment(self.now + same)})"))
         field: Any = self.fields["lifetime"]
         field.choices = [*choices, (NEVER, "Never")]
 
