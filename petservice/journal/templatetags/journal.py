@@ -4,7 +4,6 @@ import re
 from typing import Any
 
 from django import template
-from django.urls import NoReverseMatch, reverse
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
@@ -29,10 +28,7 @@ def record_type_name(record_type: str) -> str:
     return record_types().get(record_type, record_type)
 
 
-@register.simple_tag
-def history_url(record_type: str, record_id: str) -> str:
-    """Return the URL of a record's history, or an empty text if the admin has no pages of its model."""
-    try:
-        return reverse(f"admin:{record_type.replace('.', '_')}_history", args=[record_id])
-    except NoReverseMatch:
-        return ""
+@register.filter
+def history_page(record_type: str) -> str:
+    """Return the name of the page with a record's history, which the admin may lack."""
+    return f"admin:{record_type.replace('.', '_')}_history"
