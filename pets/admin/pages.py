@@ -21,7 +21,7 @@ from pets.admin.changes.actions import STATUS_ACTIONS, delete, delete_selected, 
 from pets.admin.changes.forms import NewPetForm, PetForm, add_all, added_by_form, deleted_meanwhile, save_edit
 from pets.admin.changes.import_pages import columns_view, confirmation_view, upload_view
 from pets.admin.changes.selection import as_version, checkbox
-from pets.admin.lists.changelist import PetChangeList
+from pets.admin.lists.changelist import PetChangeList, SearchPaginator
 from pets.admin.lists.columns import created, created_by_api, sold, status_badge, status_menu
 from pets.admin.lists.export_page import export_view, print_view
 from pets.admin.lists.saved_filters import remove_filter_view, save_filter_view
@@ -83,8 +83,7 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
         return SQLitePetChangeList if connection.vendor == "sqlite" else PetChangeList
 
     def get_paginator(self, request: HttpRequest, *arguments: Any, **options: Any) -> BoundedPaginator:
-        is_search = bool(request.GET.get(SEARCH_VAR))
-        paginator = self.get_changelist(request).search_paginator if is_search else BoundedPaginator
+        paginator = SearchPaginator if request.GET.get(SEARCH_VAR) else BoundedPaginator
         return paginator(*arguments, **options)
 
     def get_urls(self) -> list[URLPattern]:

@@ -32,23 +32,19 @@ _FILL = """
 """
 
 
-def search(
-    pets: QuerySet[Any], text: str, tag: str = "", filters: Iterable[str] = (), *, whole: bool = False
-) -> QuerySet[Any]:
+def search(pets: QuerySet[Any], text: str, tag: str = "", filters: Iterable[str] = ()) -> QuerySet[Any]:
     """Return the pets with this id, or with a word in name or tag for each word that begins with it.
 
     SQLite reads all pets that the words find, in the order of their numbers, which takes 0.2 µs for each. If the pets
     must have a tag as well, its words leave the others out, as do the values of other filters that the index has.
-    SQLite finds the pets that have the words `whole` one by one, and for others it first puts together all pets.
     """
     if is_id(text.lower()) and (with_id := pets.filter(pk=text.lower())).exists():
         return with_id
     if not (words := words_of(text)):
         return pets.none()
-    found: dict[str, Any] = {"where": [_HAS_WORDS], "params": [" ".join(words)]}
     if connection.vendor == "sqlite":
-        found = {"tables": ["pets_search"], "where": [_FOUND_BY_WORDS], "params": [_match(text, tag, filters, whole)]}
-    return pets.extra(**found)
+        return _in_index(pets, [_match(text), *_of_filters(tag, filters)])
+    return pets.extra(where=[_HAS_WORDS], params=[" ".join(words)])  # noqa: S610  # the SQL is constant
 
 
 def having(pets: QuerySet[Any], tag: str, filters: Iterable[str]) -> QuerySet[Any]:
@@ -57,10 +53,12 @@ def having(pets: QuerySet[Any], tag: str, filters: Iterable[str]) -> QuerySet[An
     It skips the pets that have one of them alone, while another index would read all of these.
     """
     conditions = _of_filters(tag, filters)
-    if len(conditions) < 2:
-        return pets
-    found: dict[str, Any] = {"where": [_FOUND_BY_WORDS], "params": [" AND ".join(conditions)]}
-    return pets.extra(tables=["pets_search"], **found)
+    return _in_index(pets, conditions) if len(conditions) > 1 else pets
+
+
+def _in_index(pets: QuerySet[Any], conditions: Sequence[str]) -> QuerySet[Any]:
+    words = " AND ".join(conditions)
+    return pets.extra(tables=["pets_search"], where=[_FOUND_BY_WORDS], params=[words])  # noqa: S610  # as above
 
 
 def found_among(texts: Sequence[tuple[str, str | None]], text: str) -> list[int]:
@@ -88,17 +86,13 @@ def words_of(text: str) -> list[str]:
     return sorted(set(spaced.split()))
 
 
-def _match(text: str, tag: str = "", filters: Iterable[str] = (), whole: bool = False) -> str:
-    """Return the condition of FTS5 for the words of a text, and for what all pets with a tag and values have."""
-
-    def phrase(word: str) -> str:
-        return f'"{word}"' if whole and len(word) > 1 else f'"{word}"*'  # the index has the first letters of words
-
+def _match(text: str) -> str:
+    """Return the condition of FTS5 for the words of a text."""
     # FTS5 does not know that some characters are forms of others, such as full-width letters.
-    usual = [f"({phrase(word)} OR {phrase(full_width(word))})" for word in words_of(fold(text))]
-    as_typed = [phrase(word) for word in words_of(text) if not text.isascii()]
+    usual = [f'("{word}"* OR "{full_width(word)}"*)' for word in words_of(fold(text))]
+    as_typed = [f'"{word}"*' for word in words_of(text) if not text.isascii()]
     either = " OR ".join(f"({' AND '.join(words)})" for words in (usual, as_typed) if words)
-    return " AND ".join([f"words : ({either})", *_of_filters(tag, filters)])
+    return f"words : ({either})"
 
 
 def _of_filters(tag: str, filters: Iterable[str]) -> list[str]:

@@ -77,8 +77,6 @@ class OrderedList(admin.ModelAdmin):
 class PetChangeList(OrderedChangeList):
     """A list of pets, with the filters above it."""
 
-    search_paginator = SearchPaginator
-
     def get_filters(self, request: HttpRequest) -> Any:
         """Read our form of the filters, and reject the other conditions that Django accepts in a URL."""
         if unknown := self.get_filters_params().keys() - PARAMETERS:

@@ -52,7 +52,7 @@ def suggestions(query: str, filters: Sequence[Filter]) -> list[Suggestion]:
 
 
 def _finds(text: str) -> bool:
-    return any(search(Pet.objects.all(), text, whole=whole).exists() for whole in (True, False))
+    return search(Pet.objects.all(), text).exists()
 
 
 def _nearest_words(unknown: Sequence[str]) -> dict[str, str]:
