@@ -2,7 +2,6 @@
 
 from collections import ChainMap, defaultdict
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from django.db import transaction
 from django.http import HttpRequest
@@ -58,15 +57,6 @@ def changed_since(versions: Mapping[Pet, int]) -> dict[str, Values]:
     return found
 
 
-class Undone(NamedTuple):
-    """The numbers of pets that an undo restored, removed and put back, and the names of those that it left alone."""
-
-    restored: int
-    removed: int
-    put_back: int
-    left_alone: list[str]
-
-
 def _changed_later(items: Sequence[Item], ids: list[str]) -> dict[str, set[str]]:
     """Return the names of the fields that staff changed in each pet after these items of an event, unless undone.
 
@@ -88,8 +78,11 @@ def _changed_later(items: Sequence[Item], ids: list[str]) -> dict[str, set[str]]
 
 
 @transaction.atomic
-def undo(request: HttpRequest, pk: int) -> Undone | None:
-    """Undo a change once, as far as its pets are as it left them, and record it. Returns None if it is too late."""
+def undo(request: HttpRequest, pk: int) -> tuple[int, list[str]] | None:
+    """Undo a change once, as far as its pets are as it left them, and record it.
+
+    Returns the number of these pets, and the names of those that it left alone, or None if it is too late.
+    """
     # If two people undo the same change, the second one waits here for the first, and then finds it undone.
     event = Event.undoable().select_for_update().filter(pk=pk).first()
     if event is None:
@@ -122,7 +115,7 @@ def undo(request: HttpRequest, pk: int) -> Undone | None:
         message = f"{event.message} By {event.account_name}.{alone}"
         event.undone_by = add_event(request, Event.Kind.UNDONE, target=Pet, message=message, changes=changes)
         event.save(update_fields=["undone_by"])
-    return Undone(len(changed), len(added), len(back), left_alone)
+    return len(changes), left_alone
 
 
 def _restore(changed: Sequence[tuple[Pet, Values]]) -> list[Change]:

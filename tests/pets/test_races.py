@@ -42,8 +42,8 @@ def test_a_change_that_two_people_undo_at_the_same_time_is_undone_once(
     with write_before(statement, lambda: others.append(undo.undo(request_of(ada), change.pk))):
         response = admin_client.post(url, follow=True)
 
-    assert messages(response) == ["Undone. The old values of 2 pets are restored." if is_first else TOO_LATE]
-    assert others == [None if is_first else (2, 0, 0, [])]
+    assert messages(response) == ["The change of 2 pets is undone." if is_first else TOO_LATE]
+    assert others == [None if is_first else (2, [])]
     assert Event.objects.filter(kind="undone").count() == 1
     assert Pet.objects.filter(status="available").count() == 2
 
@@ -106,7 +106,7 @@ def test_pets_that_one_person_puts_back_while_another_undoes_their_deletion_exis
 ) -> None:
     change = delete(ada, *rexes())
     keys = [*change.items.values_list("pk", flat=True)]
-    works = [lambda: undo.undo(request_of(ada), change.pk).put_back, lambda: len(trash.put_back(keys)[0])]
+    works = [lambda: undo.undo(request_of(ada), change.pk)[0], lambda: len(trash.put_back(keys)[0])]
     first, second = works if is_undo_first else works[::-1]
     later: list[int] = []
 
@@ -125,7 +125,7 @@ def test_a_pet_whose_id_an_import_takes_just_before_an_undo_is_left_alone(ada: U
     with write_before('INSERT INTO "pets_pet"', lambda: Pet.objects.create(pk=first, name="Imported")):
         done = undo.undo(request_of(ada), change.pk)
 
-    assert done == (0, 0, 1, ["Rex"])
+    assert done == (1, ["Rex"])
     assert Pet.objects.get(pk=first).name == "Imported"
     event = Event.objects.get(kind="undone")
     assert (event.count, event.items.count()) == (1, 1)

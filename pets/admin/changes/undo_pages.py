@@ -28,11 +28,6 @@ from petservice.journal.templatetags.journal import isolated
 # Maximum number of pets that change without a confirmation: about what a person can check in the list.
 MAX_UNCONFIRMED = 20
 _TOO_LATE = "This change was undone already, or it was made more than an hour ago. Nothing was changed."
-_DONE = (
-    "The old values of {} are restored.",
-    "{} that it added moved to the trash.",
-    "{} came back from the trash.",
-)
 
 
 def with_undo(pages: ModelAdmin, request: HttpRequest, message: Any, event: Event) -> SafeString:
@@ -107,13 +102,12 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
         if undone is None:
             self.message_user(request, _TOO_LATE, messages.WARNING)
             return redirect(changes)
-        *counts, left_alone = undone
+        count, left_alone = undone
         if left_alone:
             names = first_names([f"“{name}”" for name in left_alone])
             self.message_user(request, f"Not undone for pets that have changed since: {names}.", messages.WARNING)
-        done = [text.format(count_of_pets(count)) for count, text in zip(counts, _DONE, strict=True) if count]
-        if done:
-            self.message_user(request, " ".join(["Undone.", *done]), messages.SUCCESS)
+        if count:
+            self.message_user(request, f"The change of {count_of_pets(count)} is undone.", messages.SUCCESS)
         else:
             self.message_user(request, "Nothing was undone, and no pet was changed.", messages.INFO)
         # Of the list that showed the message with the button.

@@ -28,7 +28,7 @@ def test_one_or_several_names_add_a_pet_each_and_one_undo_removes_them(staff: Cl
     event = Event.objects.get(kind="added")
     assert (event.count, event.message) == (3, "3 pets added.")
     undone = undo(staff, response)
-    assert messages(undone) == ["Undone. 3 pets that it added moved to the trash."]
+    assert messages(undone) == ["The change of 3 pets is undone."]
     assert TrashedPet.objects.count() == 3
     assert not Pet.objects.exists()
     response = sent(staff, ADD, read(staff, ADD, "pet_form") | {"name": "Żółw"})
@@ -91,7 +91,7 @@ def test_an_account_that_may_add_pets_and_see_none_gets_to_the_dashboard_and_may
     asked = clerk.get(undo_url(added)).content.decode()
     assert f'href="{reverse("admin:index")}" class="button secondary">No, keep it' in asked
     undone, late = (sent(clerk, undo_url(added), {}) for _ in range(2))
-    assert messages(undone) == ["Undone. 1 pet that it added moved to the trash."]
+    assert messages(undone) == ["The change of 1 pet is undone."]
     assert messages(late) == [TOO_LATE]
     assert [one["Location"] for one in (added, again, undone, late)] == [reverse("admin:index")] * 4
 

@@ -114,7 +114,7 @@ def test_thousands_of_pets_are_deleted_with_a_confirmation_that_names_ten_and_pu
         "1,088 pets deleted.",
     ]
     assert (Pet.objects.count(), Item.objects.count()) == (12, 1088)
-    assert messages(undo(staff, response)) == ["Undone. 1,088 pets came back from the trash."]
+    assert messages(undo(staff, response)) == ["The change of 1,088 pets is undone."]
     assert inventory_counts() == {"available": 1088, "pending": 0, "sold": 12}
 
 
@@ -212,7 +212,7 @@ def test_an_account_for_the_inventory_changes_statuses_and_nothing_else() -> Non
     edited = edit(clerk, pet, {"name": "Max", "tag": "cat", "status": "pending"})
     assert Pet.objects.values_list("name", "tag", "status").get() == ("Rex <b>", "dog", "pending")
     assert inventory_counts() == {"available": 0, "pending": 1, "sold": 0}
-    assert messages(undo(clerk, edited)) == ["Undone. The old values of 1 pet are restored."]
+    assert messages(undo(clerk, edited)) == ["The change of 1 pet is undone."]
     for action in ("set_tag", "delete_selected"):
         assert act(clerk, action, {}, pet, post="yes", new_tag="x").status_code == 403, action
     for url in ("add/", "import/", "export/", "print/", f"{pet.pk}/delete/"):

@@ -149,9 +149,9 @@ def test_each_undo_leaves_another_pet_of_the_same_id_alone(staff: Client) -> Non
     assert (Pet.objects.get().name, names(staff, TRASH)) == ("Max", ["Rex"])
     assert messages(undo(staff, first))[0] == "Not undone for pets that have changed since: “Rex”."
 
-    assert messages(undo(staff, imported)) == ["Undone. 1 pet that it added moved to the trash."]
+    assert messages(undo(staff, imported)) == ["The change of 1 pet is undone."]
     assert TrashedPet.objects.values().get(record_name="Rex") == in_trash
-    assert messages(undo(staff, first)) == ["Undone. 1 pet came back from the trash."]
+    assert messages(undo(staff, first)) == ["The change of 1 pet is undone."]
     assert (values(), inventory_counts()["available"]) == (before, 1)
     assert histories(staff, rex)[0] == ("admin", "Undone: the deletion of this pet.")
     assert names(staff, TRASH) == ["Max"]

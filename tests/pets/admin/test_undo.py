@@ -49,7 +49,7 @@ def test_a_bulk_change_is_undone_except_where_someone_changed_the_status_since(s
     assert "It can be undone until " in page
     assert messages(response) == [
         "Not undone for pets that have changed since: “Rex”, “Mia”, “Kim”.",
-        "Undone. The old values of 2 pets are restored.",
+        "The change of 2 pets is undone.",
     ]
     assert response.redirect_chain == [(LIST, 302)]
     assert set(Pet.objects.values_list("name", "tag", "status")) == {
@@ -100,9 +100,7 @@ def test_the_undo_of_an_import_removes_added_pets_and_restores_changed_ones(staf
 
     response = undo(staff, imported)
 
-    assert messages(response)[-1] == (
-        "Undone. The old values of 1 pet are restored. 1 pet that it added moved to the trash."
-    )
+    assert messages(response)[-1] == ("The change of 2 pets is undone.")
     assert messages(response)[0].startswith("Not undone for pets that have changed since: ")
     assert set(Pet.objects.values_list("name", "tag", "status")) == {
         ("Rex", "dog", "available"),
@@ -150,7 +148,7 @@ def test_a_change_of_few_pets_is_undone_by_the_button_of_the_message_which_leads
     assert Pet.objects.get(pk=rabbits[0].pk).status == "sold"
     undone = client.post(url, dict(re.findall('name="(.+?)" value="(.+?)"', message)), follow=True)
 
-    assert messages(undone) == ["Undone. The old values of 1 pet are restored."]
+    assert messages(undone) == ["The change of 1 pet is undone."]
     assert undone.redirect_chain == [(filtered, 302)]
     assert set(Pet.objects.values_list("status", flat=True)) == {"available"}
     # More pets than that need a look at the page first.
