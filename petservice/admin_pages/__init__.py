@@ -1,1 +1,1 @@
-"""Parts that the admin pages of several apps share: forms, lists, charts, CSV files and error pages."""
+"""Parts that the admin pages of several apps share: forms, lists, CSV files and error pages."""

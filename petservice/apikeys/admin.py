@@ -16,7 +16,6 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.views.decorators.debug import sensitive_variables
 
-from petservice.admin_pages.charts import day_chart
 from petservice.admin_pages.created_once import CreatedOnce
 from petservice.admin_pages.mixins import BoundedSearch, FactsBeside, ShownStates, filter_by
 from petservice.admin_pages.staff_page import staff_page
@@ -36,12 +35,12 @@ def last_days(api_key: APIKey, today: date) -> dict[str, Any]:
     stored = {row.day: row for row in KeyDay.objects.filter(api_key=api_key, day__gte=first, day__lte=today)}
     dates = [first + timedelta(days=number) for number in range(USAGE_DAYS)]
     days = [stored.get(day) or KeyDay(day=day) for day in dates]
-    requests = [
-        {"day": one.day, "count": one.requests, "text": str(one), "part": one.client_errors + one.server_errors}
+    rows = [
+        [{"day": one.day, "count": one.requests, "text": str(one), "part": one.client_errors + one.server_errors}]
         for one in days
     ]
     sums = {name: sum(getattr(one, name) for one in days) for name in ("requests", "client_errors", "server_errors")}
-    return day_chart(requests) | sums | {"days": days}
+    return {"rows": rows, "largest": max(one.requests for one in days), "days": days} | sums
 
 
 @admin.register(APIKey)

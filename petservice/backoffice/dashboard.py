@@ -11,10 +11,8 @@ from django.db.models import Count, Model, Q
 from django.http import HttpRequest
 from django.utils import timezone
 
-from pets.models import Pet
 from pets.permissions import EDIT, may_see_inventory, may_see_pets
 from pets.search.tags import several_spellings, tags_of_newest_pets
-from petservice.admin_pages.charts import bar_length
 from petservice.apikeys.models import SOON, APIKey, KeyDay
 from petservice.backoffice import sales
 from petservice.journal.models import Event
@@ -48,18 +46,7 @@ def sections(site: AdminSite, request: HttpRequest, *, now: datetime | None = No
 def _inventory() -> dict[str, Any]:
     """Count all pets by status."""
     counts = inventory_counts()
-    total = sum(counts.values())
-    bars = [
-        {
-            "label": status.label,
-            "count": counts[status],
-            "percentage": f"{counts[status] / (total or 1):.0%}",
-            "width": bar_length(counts[status], total),
-            "url": sales.list_url(Pet, status__exact=status),
-        }
-        for status in Pet.Status
-    ]
-    return {"total": total, "url": sales.list_url(Pet), "bars": bars}
+    return {"counts": counts, "total": sum(counts.values())}
 
 
 def _keys(now: datetime) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from django.urls import reverse
 from pets.models import Pet
 from pets.search.case_insensitive import CaseInsensitive, is_absent
 from pets.search.tags import found_tag, spellings_in_use
-from petservice.admin_pages.charts import day_chart
 from petservice.configuration.time_zone import in_days
 
 # The number of days, including today.
@@ -55,8 +54,8 @@ def section(today: date) -> dict[str, Any]:
             "yesterday": counts[kind][yesterday],
             "yesterday_url": _url(kind, yesterday, yesterday),
         }
-    chart = day_chart(*series)
-    return chart | totals | {"rows": [*zip(*chart["series"], strict=True)][::-1], "tags": tags, "max_sales": MAX_SALES}
+    largest = max(max(of_kind.values()) for of_kind in counts.values())
+    return totals | {"rows": [*zip(*series, strict=True)], "largest": largest, "tags": tags, "max_sales": MAX_SALES}
 
 
 def _day(kind: str, day: date, count: int) -> dict[str, Any]:
