@@ -44,18 +44,10 @@ def section(today: date) -> dict[str, Any]:
     days = [today - ago * _DAY for ago in range(DAYS)]
     counts: Any = cache.get_or_set(f"sales-per-day-{today}", lambda: _counts(days), DAYS_MAX_AGE)
     tags = cache.get_or_set(f"sales-by-tag-{today}", lambda: _tags(days), TAGS_MAX_AGE)
-    today, yesterday, *_ = days
-    series, totals = [], {}
-    for kind in _FIELDS:
-        series.append([_day(kind, day, count) for day, count in sorted(counts[kind].items())])
-        totals[kind] = {
-            "total": sum(counts[kind].values()),
-            "url": _url(kind, days[-1], today),
-            "yesterday": counts[kind][yesterday],
-            "yesterday_url": _url(kind, yesterday, yesterday),
-        }
-    largest = max(max(of_kind.values()) for of_kind in counts.values())
-    return totals | {"rows": [*zip(*series, strict=True)], "largest": largest, "tags": tags, "max_sales": MAX_SALES}
+    rows = [[_day(kind, day, counts[kind][day]) for kind in _FIELDS] for day in reversed(days)]
+    totals = {kind: {"total": sum(counts[kind].values()), "url": _url(kind, days[-1], today)} for kind in _FIELDS}
+    largest = max(bar["count"] for row in rows for bar in row)
+    return totals | {"rows": rows, "yesterday": rows[-2], "largest": largest, "tags": tags, "max_sales": MAX_SALES}
 
 
 def _day(kind: str, day: date, count: int) -> dict[str, Any]:
