@@ -11,7 +11,6 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
-from petservice.admin_pages.bounded_paginator import MAX_COUNTED, MoreThan
 from petservice.admin_pages.csv_files import BYTE_ORDER_MARK, escape, parts
 from petservice.admin_pages.mixins import AdministratorsOnly, ReadOnlyPages
 from petservice.admin_pages.staff_page import staff_page
@@ -27,8 +26,6 @@ _COLUMNS = ("at", "kind", "account_name", "address", "record_type", "record_id",
 _HEADER = ("time", "kind", "person", "address", "record type", "record ID", "record", "number", "message")
 # Number of rows of a file that the database sends together.
 _BATCH = 2000
-# Maximum number of account names that the filter suggests: more than a shop has.
-_MAX_SUGGESTIONS = 500
 
 
 @admin.register(Event)
@@ -53,10 +50,8 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
             "form": form,
             "filters": filters,
             "events": Event.with_record(events),
-            "has_more": isinstance(paged["page"].paginator.count, MoreThan),
-            "max_counted": MAX_COUNTED,
             "max_exported": MAX_EXPORTED,
-            "persons": [COMMAND, *users[:_MAX_SUGGESTIONS]],
+            "persons": [COMMAND, *users],
         }
         return staff_page(request, "admin/journal/event/change_list.html", "Audit", context)
 
