@@ -40,4 +40,7 @@ def all_or_nothing(done: str) -> Iterator[None]:
         reason = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error
         raise CommandError(f"{reason}. Nothing was {done}.") from None
     except (DatabaseError, sqlite3.Error) as error:
-        raise CommandError(f"Database error: {str(error).strip()}. Nothing was {done}.") from None
+        reason = str(error).strip()
+        if "locked" in reason:
+            reason += ", because another program writes, such as a move or an import: wait for its end"
+        raise CommandError(f"Database error: {reason}. Nothing was {done}.") from None

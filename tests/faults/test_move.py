@@ -148,7 +148,7 @@ def test_a_second_move_is_refused_and_the_first_one_under_nohup_survives_its_ter
             assert "Moved in " in log.read_text()
     assert status == 1, output
     assert "Nothing was moved" in output
-    found = "Database error: database is locked. Nothing was moved."
+    found = "Database error: database is locked, because another program writes, such as a move or an import"
     assert (found if source.startswith("sqlite") else "Another move uses the same database.") in output
     assert {path.name for path in folder.iterdir()} <= {"secret_key", "new.sqlite3.service"}
 

@@ -58,7 +58,7 @@ def test_a_server_s_database_with_tables_is_refused(
 
 def test_what_can_be_no_target_is_refused(tmp_path: Path, sqlite_url: str, refusal: Refusal) -> None:
     (tmp_path / "other").write_text("a letter")
-    assert f"{tmp_path}/other: the file exists. Nothing was moved" in refusal(f"sqlite:///{tmp_path}/other")
+    assert f"{tmp_path}/other: it exists and is not replaced: " in refusal(f"sqlite:///{tmp_path}/other")
     assert (tmp_path / "other").read_text() == "a letter"
 
     with exclude_services(tmp_path / "new.sqlite3"):

@@ -54,7 +54,7 @@ def test_a_database_is_not_replaced_and_gets_no_log_of_another(
     shutil.copy(migrated, tmp_path / name)
     before = files(tmp_path)
 
-    assert f"{tmp_path / name}: the file exists. Nothing was restored." in refusal(tmp_path, backup)
+    assert f"{tmp_path / name}: it exists and is not replaced: " in refusal(tmp_path, backup)
     assert files(tmp_path) == before
 
 
