@@ -71,7 +71,7 @@ class SetPasswordView(PasswordResetConfirmView):
 
 
 def _failure() -> HttpResponse:
-    page = failure_page(
+    return failure_page(
         404,
         "This link does not work",
         "No password was changed.",
@@ -79,6 +79,3 @@ def _failure() -> HttpResponse:
         "It must be complete, and your browser must keep cookies.",
         "If you have set the password yourself, log in with it. Otherwise ask an administrator for a new link.",
     )
-    # The URL may have a token.
-    page.headers["Referrer-Policy"] = "no-referrer"
-    return page

@@ -244,4 +244,4 @@ def test_the_token_is_only_in_the_page_that_shows_it(
     formatted = [LineFormatter().format(record) for record in caplog.records]
     assert token in caplog.text, "Django does not log the paths of failed requests any more"
     assert token not in str(formatted)
-    assert pages[-1]["Referrer-Policy"] == "no-referrer"
+    assert pages[-1]["Referrer-Policy"] == "same-origin"
