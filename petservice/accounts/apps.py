@@ -1,4 +1,4 @@
-from django.apps import AppConfig, apps
+from django.apps import AppConfig
 from django.db.models.signals import post_migrate
 
 
@@ -10,9 +10,6 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         from petservice.accounts import groups
-
-        # Django's own pages of users and groups, for permissions that no role has.
-        apps.get_app_config("auth").verbose_name = "Users and groups"
 
         # The signal of the last app creates the groups, because only then all permissions exist.
         post_migrate.connect(groups.create_groups, dispatch_uid="petservice.create_groups")
