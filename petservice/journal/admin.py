@@ -75,19 +75,12 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
             raise PermissionDenied
         if request.method != "POST":
             return HttpResponseRedirect(reverse("admin:journal_event_changelist"))
-        form = EventFilterForm(request.POST)
+        form = EventFilterForm(request.GET)
         count = form.events()[: MAX_EXPORTED + 1].values("pk").count()
         if count > MAX_EXPORTED or not form.is_valid():
-            text = "Nothing was exported: correct the filters first."
-            if form.is_valid():
-                text = (
-                    f"Nothing was exported: this page exports at most {MAX_EXPORTED:,} events. Choose fewer days, and "
-                    "export the others afterwards."
-                )
+            text = f"Nothing was exported: correct the filters, and choose days with at most {MAX_EXPORTED:,} events."
             self.message_user(request, text, messages.ERROR)
-            query = request.POST.copy()
-            query.pop("csrfmiddlewaretoken", None)
-            return HttpResponseRedirect(f"{reverse('admin:journal_event_changelist')}?{query.urlencode()}")
+            return HttpResponseRedirect(reverse("admin:journal_event_changelist", query=request.GET))
         message = f"Audit exported as CSV. Filter: {form.in_words() or 'none'}."
         export = add_event(request, Event.Kind.EXPORTED, target=Event, message=message, count=count)
         events = form.events().filter(pk__lt=export.pk)

@@ -232,7 +232,7 @@ def test_an_export_of_the_audit_has_exactly_the_entries_that_fit(admin_client: C
     }
     for query in random.Random(1).sample(audit_queries(), 12):
         before = [ids[pk] for pk in entries_that_fit(entries, query)]
-        exported = csv_rows(admin_client.post("/admin/journal/event/export/", query))
+        exported = csv_rows(admin_client.post("/admin/journal/event/export/", query_params=query))
         rows = [f"{row['time']} {row['record type']} {row['record ID']}" for row in exported]
 
         # Earlier exports are entries, too.

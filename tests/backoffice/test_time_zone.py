@@ -167,7 +167,7 @@ def test_exports_have_times_in_utc_and_are_named_by_the_day_of_the_store(admin_c
     pet = Pet.objects.create(name="Rex")
 
     pets = exported(admin_client, CSV)
-    audit = admin_client.post(reverse("admin:journal_event_export"), {"day_from": str(today)})
+    audit = admin_client.post(reverse("admin:journal_event_export"), query_params={"day_from": str(today)})
 
     assert pet.created_at.isoformat() in pets.content.decode()
     assert f'"pets-{today}.csv"' in pets["Content-Disposition"]
