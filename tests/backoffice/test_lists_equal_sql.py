@@ -13,13 +13,13 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from petservice.admin_pages.bounded_paginator import MoreThan
 from petservice.apikeys.models import APIKey
 from petservice.configuration.time_zone import zone
 from petservice.journal.models import Event
 from tests.backoffice import unkind_records
+from tests.backoffice.clock import Clock
 from tests.backoffice.pages import csv_rows
 from tests.backoffice.unkind_records import DAY
 from tests.pets.admin.list_model import difference, folded
@@ -85,9 +85,7 @@ def use_of(key: APIKey, now: datetime) -> str:
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> datetime:
     """The present time, at which the clock stops for this test."""
-    present = timezone.now()
-    monkeypatch.setattr(timezone, "now", lambda: present)
-    return present
+    return Clock(monkeypatch).now
 
 
 @pytest.mark.long
@@ -136,8 +134,7 @@ def test_every_combination_lists_the_right_keys(admin_client: Client, now: datet
 
 
 @pytest.mark.long
-def test_every_combination_lists_the_right_accounts(admin_client: Client) -> None:
-    now = timezone.now()
+def test_every_combination_lists_the_right_accounts(admin_client: Client, now: datetime) -> None:
     accounts = {account.pk: account for account in unkind_records.create_accounts(now)}
     locked = {
         attempt.username

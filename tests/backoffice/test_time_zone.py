@@ -17,6 +17,7 @@ from petservice.configuration.time_zone import in_days, zone
 from petservice.journal.models import Event
 from tests.apikeys.forms import ADD as NEW_KEY
 from tests.apikeys.forms import FORM as KEY
+from tests.backoffice.clock import Clock
 from tests.backoffice.pages import csv_rows, fields_of, submit
 from tests.pets.admin.import_export.import_pages import CSV, exported
 from tests.pets.admin.pet_pages import LIST, names, page_of
@@ -49,10 +50,10 @@ def text(client: Client, url: str, **query: Any) -> str:
 
 @pytest.mark.parametrize("name", [AUCKLAND, LOS_ANGELES])
 def test_the_dashboard_counts_days_of_the_store_with_a_text_for_each_bar_and_a_row_for_each_day(
-    admin_client: Client, move: Move, name: str
+    admin_client: Client, move: Move, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = move(name)
-    today = timezone.localdate(timezone=store)
+    today = Clock(monkeypatch).now.astimezone(store).date()
     yesterday = today - timedelta(days=1)
     for day in (yesterday, yesterday, today):
         Pet.objects.create(name="Rex", created_at=datetime(day.year, day.month, day.day, tzinfo=store))
@@ -162,8 +163,10 @@ def test_times_at_both_ends_of_the_calendar_are_shown_and_found(admin_client: Cl
 
 
 @pytest.mark.once
-def test_exports_have_times_in_utc_and_are_named_by_the_day_of_the_store(admin_client: Client, move: Move) -> None:
-    today = timezone.localdate(timezone=move("Pacific/Kiritimati"))
+def test_exports_have_times_in_utc_and_are_named_by_the_day_of_the_store(
+    admin_client: Client, move: Move, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    today = Clock(monkeypatch).now.astimezone(move("Pacific/Kiritimati")).date()
     pet = Pet.objects.create(name="Rex")
 
     pets = exported(admin_client, CSV)

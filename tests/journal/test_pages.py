@@ -13,13 +13,13 @@ from django.contrib import admin
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from pets.models import Pet
 from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.journal.models import Event
 from petservice.journal.pages import JournalPages
 from petservice.journal.recording import add_event
+from tests.backoffice.clock import Clock
 from tests.backoffice.pages import csv_rows, messages
 from tests.backoffice.staff import staff
 from tests.journal.events import create_event
@@ -125,9 +125,9 @@ def test_the_kinds_of_records_have_the_words_of_the_shop(admin_client: Client, a
 
 
 def test_what_a_colleague_sold_yesterday_is_two_clicks_away_and_leads_to_the_pets(
-    admin_client: Client, admin_user: User
+    admin_client: Client, admin_user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    yesterday = timezone.now() - timedelta(days=1)
+    yesterday = Clock(monkeypatch).now - timedelta(days=1)
     ada = User.objects.create_user("ada")
     rex, tom, max_ = (Pet.objects.create(name=name) for name in ("Rex", "Tom", "Max"))
     sold = mark(ada, [rex, tom], "sold", kind=Kind.SOLD, now=yesterday)

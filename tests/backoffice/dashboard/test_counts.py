@@ -20,6 +20,7 @@ from petservice.apikeys.models import IDLE_AFTER, NEVER_USED_AFTER, SOON, APIKey
 from petservice.backoffice import dashboard, sales
 from petservice.journal.models import Event
 from store.models import InventoryCounter, InventoryItem
+from tests.backoffice.clock import Clock
 from tests.backoffice.dashboard.pages import DAY, INDEX, NOW, log, page
 from tests.backoffice.staff import granted, staff
 
@@ -167,15 +168,18 @@ def test_numbers_that_a_limit_stops_are_marked(monkeypatch: pytest.MonkeyPatch) 
     assert re.search(r"(cat|dog) at least 4 at least [12] under 1", text)
 
 
-def test_keys_with_failed_or_rejected_requests_yesterday_come_first_of_all_the_worst_first() -> None:
+def test_keys_with_failed_or_rejected_requests_yesterday_come_first_of_all_the_worst_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     client = granted("view_apikey", "view_pet", "view_inventoryitem")
-    yesterday = timezone.now().date() - DAY
-    key, _ = APIKey.objects.create_key(name="Failed on other days", last_used_at=timezone.now())
+    now = Clock(monkeypatch).now
+    yesterday = now.date() - DAY
+    key, _ = APIKey.objects.create_key(name="Failed on other days", last_used_at=now)
     for day in (yesterday - DAY, yesterday + DAY):
         KeyDay.objects.create(api_key=key, day=day, requests=9, server_errors=9)
     keys = {"Good": (9, 0, 0), "Rejected": (1234, 34, 0), "Failed": (7, 0, 1), "Both": (9, 5, 2)}
     for name, (requests, rejected, failed) in keys.items():
-        key, _ = APIKey.objects.create_key(name=name, last_used_at=timezone.now())
+        key, _ = APIKey.objects.create_key(name=name, last_used_at=now)
         numbers = {"requests": requests, "client_errors": rejected, "server_errors": failed}
         KeyDay.objects.create(api_key=key, day=yesterday, **numbers)
 
