@@ -28,6 +28,8 @@ TIMES = [
         (11, 20, 22),
     )
 ]
+# The id of no pet, which begins a name.
+NO_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 # So many that more than 10,000, which a list counts, are called Rex.
 MANY = 11_200
 NAMES = (
@@ -94,3 +96,4 @@ def _texts() -> Iterator[tuple[str, str | None]]:
         yield f"{rex}{'Abe Adam' if number % 2 else 'Bert'} {number % 97}", "dog" if number % 5 else None
     for number in range(50):
         yield f"Bert Rex Abe {number}", "pair"
+    yield f"{NO_ID} the second", None
