@@ -1,6 +1,5 @@
 """The store's time zone: its times and days on the pages of the admin, also when the clocks change."""
 
-import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -22,7 +21,6 @@ from tests.backoffice.pages import csv_rows, fields_of, submit
 from tests.pets.admin.import_export.import_pages import CSV, exported
 from tests.pets.admin.pet_pages import LIST, names, page_of
 
-INDEX = reverse("admin:index")
 AUDIT = reverse("admin:journal_event_changelist")
 AUCKLAND, LOS_ANGELES, BERLIN = "Pacific/Auckland", "America/Los_Angeles", "Europe/Berlin"
 HOUR = timedelta(hours=1)
@@ -46,31 +44,6 @@ def text(client: Client, url: str, **query: Any) -> str:
     response = client.get(url, query)
     assert response.status_code == 200, url
     return response.content.decode()
-
-
-@pytest.mark.parametrize("name", [AUCKLAND, LOS_ANGELES])
-def test_the_dashboard_counts_days_of_the_store_with_a_text_for_each_bar_and_a_row_for_each_day(
-    admin_client: Client, move: Move, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = move(name)
-    today = Clock(monkeypatch).now.astimezone(store).date()
-    yesterday = today - timedelta(days=1)
-    for day in (yesterday, yesterday, today):
-        Pet.objects.create(name="Rex", created_at=datetime(day.year, day.month, day.day, tzinfo=store))
-    late = datetime(yesterday.year, yesterday.month, yesterday.day, 23, 30, tzinfo=store)
-    Pet.objects.create(name="Max", created_at=late, status="sold", sold_at=late)
-
-    page = text(admin_client, INDEX)
-
-    assert f"<title>1 pet created on {today}, today</title>" in page
-    assert f"<title>3 pets created on {yesterday}</title>" in page
-    assert f"<title>1 pet sold on {yesterday}</title>" in page
-    assert page.count("<title>0 pets ") == 60 - 3
-    assert len(re.findall(r'<tr><th scope="row">\d', page)) == 30
-    summary = re.sub(r"\s+", " ", re.sub("<[^>]+>", "", page))
-    assert f"In the last 30 days ({name}): 4 created (full bars) and 1 sold (striped bars). Yesterday: 3 " in summary
-    assert names(admin_client, created_from=str(yesterday), created_to=str(yesterday)) == ["Max", "Rex", "Rex"]
-    assert names(admin_client, sold_from=str(yesterday), sold_to=str(yesterday)) == ["Max"]
 
 
 # Of years that are over, because zones change their rules for those to come.

@@ -1,0 +1,371 @@
+"""The admin dashboard: its figures, its sections by permission, the last changes, and its number of queries."""
+
+import re
+from collections import Counter
+from collections.abc import Collection
+from datetime import UTC, datetime, time, timedelta
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from pets.models import Pet
+from pets.services import create_pet
+from pets.undo import undo
+from petservice.accounts import groups
+from petservice.apikeys.models import IDLE_AFTER, NEVER_USED_AFTER, SOON, APIKey, KeyDay
+from petservice.backoffice import dashboard, sales
+from petservice.configuration.time_zone import zone
+from petservice.journal.models import Event
+from petservice.journal.recording import type_of
+from store.models import InventoryCounter, InventoryItem
+from tests.backoffice.clock import Clock
+from tests.backoffice.staff import granted, staff
+from tests.journal.events import create_event
+from tests.pets.changes import mark, request_of
+
+pytestmark = pytest.mark.django_db
+
+FIGURE = re.compile(
+    r'<a href="([^"]+)">\s*<span class="label">([^<]+)</span>\s*<span class="figure">([\d,]+)</span>'
+    r'(?:\s*<span class="percentage">([^<]+)</span>)?'
+)
+
+
+INDEX = reverse("admin:index")
+NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A clock that stands at NOW."""
+    clock = Clock(monkeypatch)
+    clock.now = NOW
+    return clock
+
+
+def page(client: Client) -> str:
+    return client.get(INDEX).content.decode()
+
+
+def log(kind: Event.Kind, records: Collection[Any], message: str = "") -> None:
+    """Add an event about each record to the journal."""
+    anna, _ = User.objects.get_or_create(username="anna")
+    shared = {"kind": kind, "account": anna, "account_name": "anna", "message": message}
+    for record in records:
+        create_event(record_type=type_of(record), record_id=str(record.pk), record_name=str(record), **shared)
+
+
+# Times of keys, from now, and the line that counts such a key.
+KEYS: list[tuple[dict[str, timedelta], str | None]] = [
+    ({"expires_at": -DAY}, "Expired"),
+    ({"expires_at": -DAY, "last_used_at": -2 * IDLE_AFTER}, "Expired"),
+    ({"expires_at": SOON - DAY}, f"Expire within {SOON.days} days"),
+    ({"expires_at": DAY, "last_used_at": -2 * IDLE_AFTER}, f"Expire within {SOON.days} days"),
+    ({"created_at": -DAY, "expires_at": 2 * SOON}, None),
+    ({"created_at": -NEVER_USED_AFTER - DAY, "expires_at": 2 * SOON}, "Never used, created over 7 days ago"),
+    ({"last_used_at": -IDLE_AFTER - DAY}, f"Not used for {IDLE_AFTER.days} days"),
+    ({"last_used_at": -DAY}, None),
+    ({"revoked_at": -DAY, "expires_at": -DAY}, None),
+]
+
+
+def test_each_figure_counts_a_pet_or_a_key_once_and_equals_the_list_that_it_links_to() -> None:
+    now = timezone.now()
+    for status, number in {"available": 1, "pending": 2, "sold": 3}.items():
+        Pet.objects.bulk_create(Pet(name="Rex", status=status) for _ in range(number))
+    for fields, _ in KEYS:
+        key, _ = APIKey.objects.create_key(name="Acme", **{name: now + time for name, time in fields.items()})
+    APIKey.objects.create_key(name="Replaced", replaced_by=key, expires_at=now + DAY)
+    client = staff(is_superuser=True)
+
+    found = FIGURE.findall(page(client))
+
+    of_keys = Counter(line for _, line in KEYS if line)
+    assert {label: int(count) for _, label, count, _ in found} == {"Available": 1, "Pending": 2, "Sold": 3, **of_keys}
+    for url, label, count, _ in found:
+        assert client.get(unescape(url)).context["cl"].result_count == int(count), label
+
+
+def test_the_inventory_shows_percentages_and_a_bar_for_the_smallest_count() -> None:
+    client = granted("view_inventoryitem")
+    for counts, percentages, widths in (
+        ((1, 1, 2), ["25%", "25%", "50%"], ["250000", "250000", "500000"]),
+        ((1_234_567, 0, 1), ["100%", "0%", "0%"], ["999999", "0", "1"]),
+        ((0, 7, 0), ["0%", "100%", "0%"], ["0", "1000000", "0"]),
+    ):
+        InventoryCounter.objects.all().delete()
+        for status, count in zip(Pet.Status, counts, strict=True):
+            InventoryCounter.objects.create(status=status, count=count)
+
+        text = page(client)
+        shown = FIGURE.findall(text)
+
+        assert [percentage for *_, percentage in shown] == percentages
+        assert [figure for _, _, figure, _ in shown] == [f"{count:,}" for count in counts]
+        assert re.findall('<rect class="bar" width="([0-9]+)"', text) == widths
+
+
+def sell(at: datetime, created_at: datetime | None = None, tag: str | None = None) -> None:
+    Pet.objects.create(name="Rex", tag=tag, status="sold", created_at=created_at or at - 100 * DAY, sold_at=at)
+
+
+@pytest.mark.once
+def test_both_bars_of_a_day_have_one_scale(admin_client: Client, clock: Clock) -> None:
+    for created_at in (NOW, NOW, NOW, None):
+        sell(NOW, created_at)
+
+    heights = re.findall('<rect class="bar" x="7" width="36" height="([0-9]+)"', page(admin_client))
+    assert heights[-2:] == ["750000", "1000000"]
+    assert {*heights[:-2]} == {"0"}
+
+
+# In March 2026, clocks changed in Los Angeles.
+@pytest.mark.parametrize("name", ["UTC", "Pacific/Auckland", "America/Los_Angeles"])
+def test_the_count_of_a_day_of_the_store_equals_its_list_of_pets_and_has_a_text(
+    admin_client: Client, clock: Clock, settings: Any, name: str
+) -> None:
+    settings.STORE_TIME_ZONE = zone(name)
+    today, microsecond = NOW.astimezone(zone(name)).date(), timedelta(microseconds=1)
+    first, last = (datetime.combine(day, time.min, zone(name)).astimezone(UTC) for day in (today - 29 * DAY, today))
+    # These are the first and the last microseconds of days, one of which is too long ago.
+    for at in (first - microsecond, first, last - microsecond, last):
+        sell(at, created_at=at)
+
+    response = admin_client.get(INDEX)
+    shown, text = response.context["dashboard"]["sales"], response.content.decode()
+
+    for number, kind in enumerate(("created", "sold")):
+        bars = [row[number] for row in shown["rows"]]
+        assert [bar["day"] for bar in bars] == [today - n * DAY for n in reversed(range(30))]
+        assert [bar["count"] for bar in bars] == [1, *[0] * 27, 1, 1]
+        total = shown[kind]
+        assert bars[-2] in shown["yesterday"]
+        for count, url in [(total["total"], total["url"]), *((bar["count"], bar["url"]) for bar in bars[:2] + bars[-3:])]:
+            assert admin_client.get(url).context["cl"].result_count == count, url
+        assert f"<title>1 pet {kind} on {today}, today</title>" in text
+        assert f"<title>1 pet {kind} on {today - DAY}</title>" in text
+    assert text.count("<title>0 pets ") == 60 - 6
+    assert len(re.findall(r'<tr><th scope="row">\d', text)) == 30
+    summary = re.sub(r"\s+", " ", re.sub("<[^>]+>", "", text))
+    assert f"In the last 30 days ({name}): 3 created (full bars) and 3 sold (striped bars). Yesterday: 1 " in summary
+    clock.advance(DAY)
+    tomorrow = admin_client.get(INDEX).context["dashboard"]["sales"]["rows"]
+    assert [[bar["count"] for bar in row] for row in tomorrow[-2:]] == [[1, 1], [0, 0]]
+
+
+@pytest.mark.usefixtures("clock")
+def test_the_table_of_tags_shows_what_is_available_and_was_sold_and_how_long_it_took(admin_client: Client) -> None:
+    for stock in (1, 2, 9):
+        sell(NOW - DAY, NOW - (1 + stock) * DAY, tag="dog")
+    sell(NOW, NOW - 0.2 * DAY, tag="Dog")
+    sell(NOW - 30 * DAY, tag="dog")
+    sell(NOW - 2 * DAY, NOW - 6 * DAY)
+    for tag in ("dog", "DOG", "\uff44\uff4f\uff47", "cat", None):
+        Pet.objects.create(name="Rex", tag=tag)
+    Pet.objects.create(name="Rex", tag="dog", status="pending")
+
+    tags = admin_client.get(INDEX).context["dashboard"]["sales"]["tags"]
+
+    assert (tags["number"], tags["are_all_sales"]) == (2, True)
+    columns = ("name", "available", "sold", "days_in_stock")
+    assert [tuple(row[column] for column in columns) for row in tags["rows"]] == [("Dog", 3, 4, 1.5), (None, 1, 1, 4)]
+    for row in tags["rows"]:
+        for column in ("available", "sold"):
+            assert admin_client.get(row[f"{column}_url"]).context["cl"].result_count == row[column]
+
+
+def test_numbers_that_a_limit_stops_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sales, "MAX_SALES", 2)
+    monkeypatch.setattr(sales, "MAX_PETS", 3)
+    monkeypatch.setattr(sales, "TAGS", 1)
+    now = timezone.now()
+    for tag in ("dog", "dog", "cat"):
+        sell(now, now, tag=tag)
+    for _ in range(4):
+        Pet.objects.create(name="Rex", tag="cat", created_at=now)
+        Pet.objects.create(name="Rex", tag="dog", created_at=now)
+
+    text = re.sub(r"\s+", " ", re.sub("<[^>]+>", "", page(granted("view_pet"))))
+
+    assert "The last 2 sales: there are more in the last 30 days. The 1 tags of 2 with the most sales." in text
+    assert re.search(r"(cat|dog) at least 4 at least [12] under 1", text)
+
+
+def test_keys_with_failed_or_rejected_requests_yesterday_come_first_of_all_the_worst_first(clock: Clock) -> None:
+    client = granted("view_apikey", "view_pet", "view_inventoryitem")
+    yesterday = NOW.date() - DAY
+    key, _ = APIKey.objects.create_key(name="Failed on other days", last_used_at=NOW)
+    for day in (yesterday - DAY, yesterday + DAY):
+        KeyDay.objects.create(api_key=key, day=day, requests=9, server_errors=9)
+    keys = {"Good": (9, 0, 0), "Rejected": (1234, 34, 0), "Failed": (7, 0, 1), "Both": (9, 5, 2)}
+    for name, (requests, rejected, failed) in keys.items():
+        key, _ = APIKey.objects.create_key(name=name, last_used_at=NOW)
+        numbers = {"requests": requests, "client_errors": rejected, "server_errors": failed}
+        KeyDay.objects.create(api_key=key, day=yesterday, **numbers)
+
+    shown = page(client)
+
+    assert re.findall('<h2 id="([a-z]+)-title">', shown)[0] == "keys"
+    lines = re.findall(r'<span class="name"><bdi>(.*?)</bdi></span>\s*<span>(.*?)</span>', shown)
+    assert lines == [
+        ("Both", "2 failed, 5 rejected of 9"),
+        ("Failed", "1 failed of 7"),
+        ("Rejected", "34 rejected of 1,234"),
+    ]
+    KeyDay.objects.all().delete()
+    assert re.findall('<h2 id="([a-z]+)-title">', page(client))[0] == "inventory"
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("codename", "sections"),
+    [
+        ("view_inventoryitem", {"inventory", "changes"}),
+        ("change_inventoryitem", {"inventory", "changes"}),
+        ("view_pet", {"sales", "changes"}),
+        ("change_pet", {"sales", "changes"}),
+        ("view_apikey", {"keys", "changes"}),
+        ("add_pet", set()),
+        ("delete_pet", set()),
+    ],
+)
+def test_each_section_is_shown_to_users_who_may_view_what_it_counts(codename: str, sections: set[str]) -> None:
+    create_pet(name="Rex")
+    APIKey.objects.create_key(name="Acme")
+
+    shown = page(granted(codename))
+
+    assert set(re.findall(r'<h2 id="(\w+)-title">', shown)) == sections
+
+
+@pytest.mark.once
+def test_staff_without_permissions_see_whom_to_ask() -> None:
+    log(Event.Kind.CHANGED, [create_pet(name="Rex")])
+
+    shown = page(staff())
+
+    assert "Your account has no permissions yet" in shown
+    assert "Ask an administrator" in shown
+    assert "Rex" not in shown
+    assert "<h2" not in shown
+
+
+@pytest.mark.once
+def test_the_dashboard_of_an_empty_database_says_how_to_begin() -> None:
+    shown = page(staff(is_superuser=True))
+
+    assert "There are no pets yet" in shown
+    assert f'<a href="{reverse("admin:pets_pet_add")}">add the first one</a>' in shown
+    assert "There are no API keys yet" in shown
+    assert f'<a href="{reverse("admin:apikeys_apikey_add")}">Create the first one</a>' in shown
+    assert f"No pets were created or sold in the last {sales.DAYS} days" in shown
+    assert "No changes yet." in shown
+    viewer = page(granted("view_pet", "view_inventoryitem", "view_apikey", name="viewer"))
+    for text in ("There are no pets yet", "There are no API keys yet"):
+        assert text in viewer
+    assert "first one" not in viewer
+
+
+# The last changes.
+
+
+def changes(client: Client) -> list[str]:
+    """Return the HTML of each change on the dashboard."""
+    return re.findall(r'<li class="(?:add|change|delete)link">.*?</li>', page(client), re.DOTALL)
+
+
+def name_in(change: str) -> str:
+    return unescape(re.findall(r"<bdi>(.*?)</bdi>", change)[0])
+
+
+def test_the_last_ten_changes_by_all_staff_are_shown_newest_first() -> None:
+    client = staff(is_superuser=True)
+    acme, _ = APIKey.objects.create_key(name="Acme")
+    log(Event.Kind.CHANGED, [acme] * dashboard.CHANGES)
+    pets = [create_pet(name=f"Pet {number}") for number in range(8)]
+    log(Event.Kind.ADDED, pets)
+    log(Event.Kind.CHANGED, [User.objects.get(username="someone")])
+    log(Event.Kind.CHANGED, [acme])
+    log(Event.Kind.CHANGED, InventoryItem.objects.filter(pk=pets[0].pk))
+
+    found = changes(client)
+    shown = [name_in(change) for change in found]
+
+    # A change without words is described by its kind, and not only by its icon.
+    assert all(re.search('<span class="change-text">Added\\s*</span>', change) for change in found[3:])
+    assert len(shown) == dashboard.CHANGES
+    assert shown[0] == "Pet 0"
+    assert shown[1].startswith("Acme")
+    assert shown[2] == "someone"
+    assert shown[3:] == [f"Pet {number}" for number in range(7, 0, -1)]
+
+
+def test_a_change_shows_the_author_the_change_and_the_time() -> None:
+    pet = create_pet(name="Rex")
+    log(Event.Kind.CHANGED, [pet], "Name changed from “Max” to “Rex”.")
+    Event.objects.update(at=NOW)
+
+    (change,) = changes(granted("view_pet"))
+
+    assert f'<a href="{reverse("admin:pets_pet_history", args=[pet.pk])}"><bdi>Rex</bdi></a>' in change
+    assert '<span class="model-name">pet</span>' in change
+    assert "Name changed from “<bdi>Max</bdi>” to “<bdi>Rex</bdi>”." in change
+    assert "<bdi>anna</bdi>" in change
+    assert '<time datetime="2026-03-10T12:00:00+00:00">2026-03-10 12:00 UTC</time>' in change
+
+
+def test_one_action_on_many_pets_is_one_line_with_its_undo_and_stays_visible_as_undone(admin_user: User) -> None:
+    event = mark(admin_user, [create_pet(name=name) for name in ("Rex", "Tom", "Max")], "sold")
+    url = reverse("admin:pets_recentchange_change", args=[event.pk])
+
+    for may_undo, client in ((True, granted("view_pet", "change_pet")), (False, granted("view_pet", name="bo"))):
+        (change,) = changes(client)
+        assert "3 pets." in change
+        assert (f'href="{url}"' in change) == may_undo
+    undo(request_of(admin_user), event.pk)
+
+    undone, change = changes(granted("view_pet", "change_pet", name="cy"))
+    assert "Undone by <bdi>admin</bdi>." in change
+    assert url not in undone + change
+
+
+def test_changes_that_the_user_may_not_view_do_not_displace_others() -> None:
+    log(Event.Kind.CHANGED, [create_pet(name="Rex")])
+    log(Event.Kind.CHANGED, [APIKey.objects.create_key(name="Acme")[0]] * 2 * dashboard.CHANGES)
+
+    assert [name_in(change) for change in changes(staff(groups.PETS_AND_INVENTORY))] == ["Rex"]
+
+
+def test_the_link_of_a_deleted_pet_leads_to_its_history() -> None:
+    goes = create_pet(name="Goes")
+    log(Event.Kind.DELETED, [goes], "Gone.")
+    goes.delete()
+    client = granted("view_pet")
+
+    (url,) = re.findall(r'<a href="(/admin/pets/pet/[^"]+)"', "".join(changes(client)))
+
+    assert "<td>Gone.</td>" in client.get(url).content.decode()
+
+
+def test_the_number_of_queries_does_not_depend_on_the_number_of_pets() -> None:
+    client = staff(is_superuser=True)
+
+    def queries_with(more: int) -> int:
+        Pet.objects.bulk_create(Pet(name="Rex", created_at=timezone.now() - n * DAY) for n in range(more))
+        APIKey.objects.create_key(name="Acme")
+        # The changed records have the same models each time, because there are queries for each model.
+        log(Event.Kind.CHANGED, [*Pet.objects.all(), APIKey.objects.first(), InventoryItem.objects.first()])
+        page(client)  # fills the cache of content types
+        with CaptureQueriesContext(connection) as queries:
+            page(client)
+        return len(queries)
+
+    assert queries_with(3) == queries_with(47)
