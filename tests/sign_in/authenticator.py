@@ -3,7 +3,7 @@
 import re
 import time
 from base64 import b32decode
-from datetime import datetime, timedelta
+from datetime import timedelta
 from html import unescape
 from typing import Any
 
@@ -16,7 +16,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from tests.backoffice.pages import fields_of
 
 SECOND_FACTOR = reverse("admin:second_factor")
-MINUTE = 60
+MINUTE = timedelta(minutes=1)
 
 
 class Authenticator:
@@ -54,13 +54,6 @@ def app_of(page: Any) -> Authenticator:
 
 def recovery_codes(page: str) -> list[str]:
     return re.findall(r"<li><code>([a-z2-7-]{19})</code></li>", page)
-
-
-def let_pass(client: Client, seconds: float) -> None:
-    """Make the login of a session older."""
-    session = client.session
-    session["ends_at"] = (datetime.fromisoformat(session["ends_at"]) - timedelta(seconds=seconds)).isoformat()
-    session.save()
 
 
 def is_asked(response: Any) -> bool:

@@ -8,11 +8,12 @@ from django.urls import reverse
 from petservice.apikeys.models import APIKey
 from petservice.journal.models import Event
 from tests.accounts.pages import NEW_PASSWORD, PASSWORDS, audit_of
+from tests.backoffice.clock import Clock
 from tests.backoffice.login import LIMIT, PASSWORD, log_in
 from tests.backoffice.pages import read
 from tests.backoffice.staff import logged_in
 from tests.concurrent_write import only_on_postgresql, write_before
-from tests.sign_in.authenticator import MINUTE, is_asked, let_pass, log_in_again, send_again, with_factor
+from tests.sign_in.authenticator import MINUTE, is_asked, log_in_again, send_again, with_factor
 
 # PostgreSQL ends a transaction after an error, which SQLite does not.
 pytestmark = pytest.mark.once(on="postgresql")
@@ -26,11 +27,13 @@ def new_key(client: Client) -> dict[str, str]:
     return read(client, ADD_KEY, "apikey_form") | {"name": "Käse & <Söhne>", "_save": "Save"}
 
 
-def test_15_minutes_after_the_login_another_is_needed_and_the_form_can_be_sent_again(boss_client: Client) -> None:
-    let_pass(boss_client, 14 * MINUTE)
+def test_15_minutes_after_the_login_another_is_needed_and_the_form_can_be_sent_again(
+    boss_client: Client, clock: Clock
+) -> None:
+    clock.advance(14 * MINUTE)
     assert "This is the only time" in boss_client.post(ADD_KEY, new_key(boss_client)).content.decode()
     APIKey.objects.all().delete()
-    let_pass(boss_client, MINUTE)
+    clock.advance(MINUTE)
 
     asked = boss_client.post(ADD_KEY, new_key(boss_client))
     assert (asked.status_code, is_asked(asked), APIKey.objects.exists()) == (200, True, False)
@@ -45,24 +48,26 @@ def test_15_minutes_after_the_login_another_is_needed_and_the_form_can_be_sent_a
     assert "This is the only time" in boss_client.post(ADD_KEY, new_key(boss_client)).content.decode(), "asked again"
 
 
-def test_an_account_with_a_factor_needs_its_code_as_well(boss: User) -> None:
+def test_an_account_with_a_factor_needs_its_code_as_well(boss: User, clock: Clock) -> None:
     app = with_factor(boss)
     client = Client()
     client.post(reverse("admin:login"), {"username": "boss", "password": PASSWORD, "code": app.code()}, follow=True)
-    let_pass(client, 16 * MINUTE)
+    clock.advance(16 * MINUTE)
 
     asked = client.post(ADD_KEY, new_key(client))
     assert is_asked(log_in_again(client, asked, PASSWORD)), "the password is enough"
     code = app.code()
     assert "This is the only time" in send_again(client, log_in_again(client, asked, PASSWORD, code)).content.decode()
-    let_pass(client, 16 * MINUTE)
+    clock.advance(16 * MINUTE)
     again = log_in_again(client, client.post(ADD_KEY, new_key(client)), PASSWORD, code)
     assert is_asked(again), "the code worked twice"
 
 
-def test_every_change_of_keys_accounts_and_groups_asks_and_reading_does_not(boss_client: Client, ada: User) -> None:
+def test_every_change_of_keys_accounts_and_groups_asks_and_reading_does_not(
+    boss_client: Client, ada: User, clock: Clock
+) -> None:
     key, _ = APIKey.objects.create_key(name="Acme")
-    let_pass(boss_client, 16 * MINUTE)
+    clock.advance(16 * MINUTE)
     group = Group.objects.first()
     urls = [
         *(reverse(f"admin:apikeys_apikey_{name}", args=[key.pk]) for name in ("change", "rotate", "revoke")),
@@ -81,10 +86,10 @@ def test_every_change_of_keys_accounts_and_groups_asks_and_reading_does_not(boss
     assert APIKey.objects.exclude(revoked_at=None).exists()
 
 
-def test_a_session_on_a_shared_computer_stays_one(boss: User) -> None:
+def test_a_session_on_a_shared_computer_stays_one(boss: User, clock: Clock) -> None:
     client = Client()
     client.post(reverse("admin:login"), {"username": "boss", "password": PASSWORD, "is_shared": "on"})
-    let_pass(client, 16 * MINUTE)
+    clock.advance(16 * MINUTE)
 
     log_in_again(client, client.post(ADD_KEY, new_key(client)), PASSWORD)
 
@@ -112,6 +117,7 @@ def change(client: Client, old: str, **others: str) -> int:
     return client.post(PASSWORD_CHANGE, PASSWORDS | {"old_password": old} | others).status_code
 
 
+@pytest.mark.usefixtures("clock")  # which counts failures of a quarter of an hour together
 def test_guesses_of_the_present_password_are_failed_logins(boss: User, boss_client: Client) -> None:
     assert [change(boss_client, "guess") for _ in range(LIMIT)] == [200] * (LIMIT - 1) + [429]
 

@@ -16,6 +16,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from petservice.journal.models import Event
 from petservice.sign_in import factors
 from tests.accounts.pages import page_of
+from tests.backoffice.clock import Clock
 from tests.backoffice.login import ADD, INDEX, log_in
 from tests.backoffice.pages import fields_of, messages
 from tests.backoffice.staff import PASSWORD, logged_in
@@ -24,7 +25,6 @@ from tests.sign_in.authenticator import (
     SECOND_FACTOR,
     app_of,
     is_asked,
-    let_pass,
     log_in_again,
     recovery_codes,
     send_again,
@@ -97,11 +97,11 @@ def test_each_page_has_a_new_secret_and_its_code_does_not_log_in(client: Client)
 # Renewing and removing.
 
 
-def test_renewing_the_codes_and_removing_the_factor_need_a_recent_code(client: Client) -> None:
+def test_renewing_the_codes_and_removing_the_factor_need_a_recent_code(client: Client, clock: Clock) -> None:
     app, old = set_up(client)
 
     def change(how: str) -> Any:
-        let_pass(client, 16 * MINUTE)
+        clock.advance(16 * MINUTE)
         before = {*StaticToken.objects.values_list("token")}
         asked = client.post(SECOND_FACTOR, {how: "yes", "csrfmiddlewaretoken": "of a browser"})
         assert is_asked(asked)
@@ -116,18 +116,18 @@ def test_renewing_the_codes_and_removing_the_factor_need_a_recent_code(client: C
     assert messages(shown) == ["The second factor was removed. The next login needs only your password."]
     assert events() == [("ada", "Set up."), ("ada", "Recovery codes renewed."), ("ada", "Removed.")]
     assert (StaticToken.objects.count(), log_in().status_code) == (0, 302)
-    let_pass(client, 16 * MINUTE)
+    clock.advance(16 * MINUTE)
     assert is_asked(client.get(SECOND_FACTOR)), "setting up needs no recent password"
 
 
 # A lost device.
 
 
-def test_an_administrator_resets_the_factor_of_another_account(ada: User, boss_client: Client) -> None:
+def test_an_administrator_resets_the_factor_of_another_account(ada: User, boss_client: Client, clock: Clock) -> None:
     with_factor(ada)
     url, account_page = page_of(ada, "reset-second-factor"), page_of(ada)
     assert url in boss_client.get(account_page).content.decode()
-    let_pass(boss_client, 16 * MINUTE)
+    clock.advance(16 * MINUTE)
 
     assert "only if ada has asked you in person" in boss_client.get(url).content.decode()
     asked = boss_client.post(url)

@@ -1,7 +1,5 @@
 """The end of sessions: 12 hours after the login, and after 30 minutes without use on shared computers."""
 
-from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,19 +9,9 @@ from django.utils import timezone
 
 from tests.backoffice.clock import Clock
 from tests.backoffice.login import HERE, INDEX, LOGIN, PASSWORD
-from tests.sign_in.authenticator import with_factor
+from tests.sign_in.authenticator import MINUTE, with_factor
 
-HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 pytestmark = [pytest.mark.django_db, pytest.mark.once, pytest.mark.usefixtures("ada")]
-
-
-Wait = Callable[[timedelta], None]
-
-
-@pytest.fixture
-def wait(monkeypatch: pytest.MonkeyPatch) -> Wait:
-    """Return a function that moves the clock of this process forward."""
-    return Clock(monkeypatch).advance
 
 
 def log_in(**sent: str) -> Client:
@@ -38,47 +26,47 @@ def is_logged_in(client: Client) -> bool:
     return client.get(INDEX).status_code == 200
 
 
-def test_a_session_ends_12_hours_after_the_login_although_it_is_used(wait: Wait) -> None:
+def test_a_session_ends_12_hours_after_the_login_although_it_is_used(clock: Clock) -> None:
     client = log_in()
     assert client.cookies["sessionid"]["max-age"] == 12 * 3600
 
     for _ in range(11):
-        wait(HOUR)
+        clock.advance(60 * MINUTE)
         session = client.session
         session["anything"] = str(timezone.now())  # a write, which would prolong Django's own sessions
         session.save()
         assert is_logged_in(client)
-    wait(HOUR - MINUTE)
+    clock.advance(59 * MINUTE)
     assert is_logged_in(client)
-    wait(MINUTE)
+    clock.advance(MINUTE)
     assert not is_logged_in(client)
 
 
-def test_on_a_shared_computer_a_session_ends_after_30_minutes_without_use(ada: User, wait: Wait) -> None:
+def test_on_a_shared_computer_a_session_ends_after_30_minutes_without_use(ada: User, clock: Clock) -> None:
     client = log_in(is_shared="on")
-    wait(30 * MINUTE)
+    clock.advance(30 * MINUTE)
     assert not is_logged_in(client)
 
     app, client = with_factor(ada), Client()
     client.post(LOGIN, {"username": "ada", "password": PASSWORD, "is_shared": "on", "code": app.code()})
     assert is_logged_in(client)
-    wait(30 * MINUTE)
+    clock.advance(30 * MINUTE)
     assert not is_logged_in(client), "a login with a code forgets that the computer is shared"
 
 
-def test_on_a_shared_computer_a_session_in_use_ends_after_12_hours_too(wait: Wait) -> None:
+def test_on_a_shared_computer_a_session_in_use_ends_after_12_hours_too(clock: Clock) -> None:
     client = log_in(is_shared="on")
     for _ in range(25):
         assert is_logged_in(client)
-        wait(29 * MINUTE)
+        clock.advance(29 * MINUTE)
 
     assert not is_logged_in(client)
 
 
-def test_a_new_login_begins_a_new_session_that_is_not_shared(wait: Wait) -> None:
+def test_a_new_login_begins_a_new_session_that_is_not_shared(clock: Clock) -> None:
     client = log_in(is_shared="on")
     client.post(LOGIN, {"username": "ada", "password": PASSWORD})
-    wait(2 * HOUR)
+    clock.advance(120 * MINUTE)
 
     assert is_logged_in(client)
 
