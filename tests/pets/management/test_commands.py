@@ -8,6 +8,7 @@ from io import StringIO
 from itertools import product
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 
 from pets.fields import OPTIONAL_TEXTS, new_pet_id
 from pets.files.rows import COLUMNS
-from pets.management.commands import export_pets
+from pets.management.commands import export_pets, import_pets
 from pets.models import ImportedFile, Pet
 from pets.services import create_pet
 from petservice.api.validators import NOT_BLANK
@@ -295,14 +296,14 @@ def test_an_export_does_not_replace_a_device_or_folder(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [
-        (KeyboardInterrupt(), "Interrupted: nothing was exported."),
-        (OSError(errno.ENOSPC, "No space left on device"), "No space left on device. Nothing was exported."),
-        (DatabaseError("the server is gone\n"), "Database error: the server is gone. Nothing was exported."),
-    ],
-)
+INTERRUPTIONS = [
+    (KeyboardInterrupt(), "Interrupted: nothing was {}."),
+    (OSError(errno.ENOSPC, "No space left on device"), "No space left on device. Nothing was {}."),
+    (DatabaseError("the server is gone\n"), "Database error: the server is gone. Nothing was {}."),
+]
+
+
+@pytest.mark.parametrize(("error", "message"), INTERRUPTIONS)
 def test_an_export_that_fails_keeps_the_old_file_and_leaves_no_other(
     file: Callable[..., Path], error: BaseException, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,9 +317,25 @@ def test_an_export_that_fails_keeps_the_old_file_and_leaves_no_other(
     with pytest.raises(CommandError) as failed:
         call_command("export_pets", path)
 
-    assert (str(failed.value), failed.value.returncode) == (message, 130 if "Interrupted" in message else 1)
+    assert str(failed.value) == message.format("exported")
+    assert failed.value.returncode == (130 if "Interrupted" in message else 1)
     assert path.read_text() == "old"
     assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(("error", "message"), INTERRUPTIONS)
+def test_an_import_that_fails_after_many_pets_imports_none(
+    file: Callable[..., Path], error: BaseException, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [*(new_pet_id() for _ in range(1500)), error]
+    monkeypatch.setattr(import_pets, "new_pet_id", Mock(side_effect=ids))
+
+    with pytest.raises(CommandError) as failed:
+        call_command("import_pets", file("name\n" + "Rex\n" * len(ids)))
+
+    assert str(failed.value) == message.format("imported")
+    assert failed.value.returncode == (130 if "Interrupted" in message else 1)
+    assert not Pet.objects.exists()
 
 
 TEXTS = st.text(

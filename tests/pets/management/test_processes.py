@@ -1,15 +1,11 @@
-"""The commands import_pets and export_pets as separate processes: pipes, terminals, signals and memory."""
+"""The commands import_pets and export_pets as separate processes: pipes and memory."""
 
 import json
 import os
-import pty
 import shlex
-import signal
 import subprocess
 import sys
-import termios
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.db import connection
@@ -57,43 +53,6 @@ def test_pets_are_imported_and_exported_through_pipes_also_if_the_reader_leaves(
     many = workbook([["name"], *(["Rex"] for _ in range(20_000))])  # so many that the export is longer than a pipe
     assert run("{} import_pets - --format xlsx", many) == (b"", b"Imported 20,000 pets.\n")
     assert run("{} export_pets - --format csv | head -c 7") == (b"id,name", b"")
-
-
-def seen(terminal: int) -> bytes:
-    """Return what a program has written to a terminal since the last call, or nothing once the program has ended."""
-    try:
-        return os.read(terminal, 1024)
-    except OSError:
-        return b""
-
-
-@pytest.mark.once(on="postgresql")
-@pytest.mark.long
-def test_ctrl_c_during_an_import_imports_nothing(database: Service, tmp_path: Path) -> None:
-    path, terminal, shown = tmp_path / "pets.jsonl", pty.openpty(), b""
-    termios.tcsetwinsize(terminal[0], (25, 80))
-    path.write_bytes(b'{"name": "Rex"}\n' * 100_000)  # so many that the signal arrives before the end
-
-    def accept_interrupts() -> None:
-        """Reset the handler, because shells start background programs so that they ignore SIGINT."""
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-    options: Any = {"cwd": ROOT, "env": database.environment, "preexec_fn": accept_interrupts}
-    with subprocess.Popen(command("import_pets", path), stderr=terminal[1], **options) as process:
-        os.close(terminal[1])
-        while b"\rImporting: " not in shown:
-            part = seen(terminal[0])
-            assert part, shown
-            shown += part
-        process.send_signal(signal.SIGINT)
-        while part := seen(terminal[0]):
-            shown += part
-    os.close(terminal[0])
-
-    assert process.returncode == 130
-    assert b"\rChecking: " in shown
-    assert b"CommandError: Interrupted: nothing was imported." in shown
-    assert database.execute("SELECT name FROM pets_pet") == []
 
 
 def many_long_pets(count: int) -> list[dict[str, str]]:
