@@ -17,6 +17,8 @@ from tests.backoffice.pages import fields_of
 
 SECOND_FACTOR = reverse("admin:second_factor")
 MINUTE = timedelta(minutes=1)
+# The number of codes that an app shows in a test. With many, one of them would soon be a code that is to be wrong.
+TOLERANCE = 5
 
 
 class Authenticator:
@@ -34,7 +36,7 @@ class Authenticator:
 
 def with_factor(user: User) -> Authenticator:
     """Give an account a second factor that accepts codes of the next minutes, too."""
-    return Authenticator(TOTPDevice.objects.create(user=user, name="app", tolerance=50).bin_key)
+    return Authenticator(TOTPDevice.objects.create(user=user, name="app", tolerance=TOLERANCE).bin_key)
 
 
 def set_up(client: Client) -> tuple[Authenticator, list[str]]:
@@ -42,7 +44,7 @@ def set_up(client: Client) -> tuple[Authenticator, list[str]]:
     page = client.get(SECOND_FACTOR)
     app = app_of(page)
     shown = client.post(SECOND_FACTOR, fields_of(page, "set-up-form") | {"code": app.code()}).content.decode()
-    TOTPDevice.objects.update(tolerance=50)
+    TOTPDevice.objects.update(tolerance=TOLERANCE)
     return app, recovery_codes(shown)
 
 
