@@ -162,6 +162,8 @@ ODD_URLS = {
     "apikeys/apikey/?digest__startswith=0": 400,
     "apikeys/apikey/?expires_at__year=99999": 400,
     "apikeys/apikey/add/?expires_at=soon": 200,
+    # A pasted text of thousands of words.
+    **{f"{page}/?q={'ab+' * 2000}": 200 for page in ("accounts/account", "auth/user", "auth/group", "apikeys/apikey")},
 }
 
 
@@ -172,12 +174,6 @@ def test_odd_urls_are_no_errors_of_the_service(admin_client: Client) -> None:
         assert admin_client.get(reverse("admin:index") + url).status_code < 500, url
     id_of_another_type = f"/admin/r/{ContentType.objects.get_for_model(Pet).pk}/1/"
     assert admin_client.get(id_of_another_type).status_code == 400
-
-
-def test_a_search_for_a_pasted_text_of_thousands_of_words_finds_nothing(admin_client: Client) -> None:
-    for page in ("accounts_account", "auth_user", "auth_group", "apikeys_apikey"):
-        response = admin_client.get(reverse(f"admin:{page}_changelist"), {"q": "ab " * 2000})
-        assert (response.status_code, response.context["cl"].result_count) == (200, 0), page
 
 
 def test_a_selected_row_with_an_invalid_key_is_a_bad_request_that_changes_nothing(admin_client: Client) -> None:
