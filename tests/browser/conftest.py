@@ -12,10 +12,12 @@ from django.db import connection
 from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, FloatRect, Locator, Page, sync_playwright
 
-from pets.models import Pet
+from pets.models import Pet, SavedFilter
 from petservice.apikeys.models import APIKey, KeyDay
+from petservice.journal.models import Event
+from petservice.journal.recording import Change, add_event
 from tests.databases import migrated_database_url
-from tests.pets.changes import delete, mark
+from tests.pets.changes import delete, mark, request_of
 from tests.service import Service, log_in, running_service
 
 # The environment variable with the folder for screenshots. Without it, only tests that fail take one.
@@ -89,7 +91,7 @@ def running_site(folder: Path) -> Iterator[Service]:
 
 
 def fill() -> None:
-    """Create records of every kind and in every state."""
+    """Create records of every kind and in every state, also with long names without blanks."""
     now = timezone.now()
     names = ("Rex", "Барсик", "たま", "A long name of a pet that someone typed in full, with a description")
     Pet.objects.bulk_create(
@@ -105,7 +107,11 @@ def fill() -> None:
     )
     user = User.objects.get()
     mark(user, Pet.objects.all()[5:8], "sold")
-    delete(user, *Pet.objects.order_by("pk")[:2])
+    delete(user, *Pet.objects.order_by("pk")[:2], Pet.objects.create(name="V" * 255))
+    wide = Pet.objects.create(name="W" * 255, tag="M" * 255)
+    change = [Change(wide.pk, wide.name, {"tag": "dog"}, {"tag": wide.tag})]
+    told: Any = {"message": f"“{wide}”: “{wide.tag}”.", "permissions": ["pets.change_pet"]}
+    add_event(request_of(user), Event.Kind.CHANGED, target=Pet, changes=change, **told)
     APIKey.objects.create_key(name="Partner feed", expires_at=now + timedelta(days=5))
     APIKey.objects.create_key(name="Expired", expires_at=now)
     revoked, _ = APIKey.objects.create_key(name="Revoked")
@@ -114,7 +120,8 @@ def fill() -> None:
     for ago in range(2):
         day = now.date() - timedelta(days=ago)
         KeyDay.objects.create(api_key=used, day=day, requests=41, client_errors=2, server_errors=1)
-    User.objects.create_user("Bea", password="a long one", is_staff=True)
+    owner = User.objects.create_user("B" * 150, password="a long one", is_staff=True)
+    SavedFilter.objects.create(owner=owner, name="Dogs", query="tag=dog", is_shared=True)
 
 
 def make(site: Service, *pets: dict[str, str]) -> list[str]:

@@ -34,6 +34,13 @@ COVERED = """() => [...document.querySelectorAll("#content > h1, #content .objec
     return !(element.matches("a") ? points.slice(0, 2) : points).every(isShown);
 }).map(element => element.textContent.trim())"""
 
+# Returns the links, buttons and fields that the Tab key does not reach. There is a reachable button beside each of the
+# exceptions: a hidden field that it copies, and an arrow of Swagger UI that opens what it opens.
+UNREACHABLE = """() => [...document.querySelectorAll("a[href], button, input, select, textarea, summary")]
+    .filter(element => !element.matches(".visually-hidden, .opblock-control-arrow"))
+    .filter(element => element.tabIndex < 0 && !element.disabled && element.checkVisibility())
+    .map(element => element.outerHTML.slice(0, 100))"""
+
 # Where to begin, besides the pages that links lead to.
 STARTS = ("/", "/admin/", "/admin/nowhere/", "/admin/pets/pet/add/")
 # Pages that a visitor without a login sees.
@@ -71,6 +78,8 @@ MODES = {
 
 # Each theme and both narrow sizes, for a run that keeps no screenshots. Most faults of layout are in narrow windows.
 ESSENTIAL_MODES = ("dark-390", "light-zoomed")
+# Further widths of windows, for texts that are wider than a page.
+WIDTHS = (1440, 1024, 800)
 CHECKED_MODES = tuple(MODES) if os.environ.get(PICTURES) else ESSENTIAL_MODES
 
 
@@ -182,6 +191,9 @@ def problems_of(page: Page, name: str) -> list[str]:
             picture = Path(folder) / f"{file_name(name)}-{mode}.png"
             page.screenshot(path=picture, full_page="zoomed" not in mode)
         found += [f"{mode}: {problem}" for problem in problems_in_one_mode(page, MODES[mode].width)]
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        found += beyond_the_window(page, width)
     return found
 
 
@@ -190,7 +202,12 @@ def file_name(name: str) -> str:
 
 
 def problems_in_one_mode(page: Page, width: int) -> list[str]:
-    """Return what axe finds, what is covered, and by how much the page is wider than its window."""
+    """Return what axe finds, what is covered or out of reach, and by how much the page is wider than its window."""
+    hidden = [f"{text} is covered" for text in page.evaluate(COVERED)]
+    hidden += [f"Tab does not reach {element}" for element in page.evaluate(UNREACHABLE)]
+    return severe_problems(page) + hidden + beyond_the_window(page, width)
+
+
+def beyond_the_window(page: Page, width: int) -> list[str]:
     wider = page.evaluate("document.documentElement.scrollWidth") - width
-    covered = [f"{text} is covered" for text in page.evaluate(COVERED)]
-    return severe_problems(page) + covered + ([f"{wider} pixels wider than the window"] if wider > 0 else [])
+    return [f"{wider} pixels wider than a window of {width}"] if wider > 0 else []
