@@ -17,7 +17,7 @@ from tests.backoffice.login import ADD, LOGIN, PASSWORD
 from tests.backoffice.pages import fields_of, messages
 from tests.sign_in.authenticator import SECOND_FACTOR, log_in_again, send_again, set_up
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 NAME = 'Rex "<b>& Žofie'
 
