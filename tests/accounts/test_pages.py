@@ -218,4 +218,4 @@ def test_accounts_that_had_such_names_before_log_in_and_are_changed(admin_client
         assert User.objects.get(username=name).get_full_name() == f"{name} A"
         response = log_in("a long one", name=name)
         assert response.status_code == 302
-        assert int(response.client.session["_auth_user_id"]) == User.objects.get(username=name).pk  # type: ignore[attr-defined]
+        assert int(response.client.session["_auth_user_id"]) == User.objects.get(username=name).pk

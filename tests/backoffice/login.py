@@ -25,7 +25,7 @@ def log_in(
     browser: str = "Any/1",
     client: Client | None = None,
     **sent: str,
-) -> HttpResponse:
+) -> Any:
     """Send the form of the login in a new browser, or with a client, and return the response."""
     if client is None:
         client = Client(REMOTE_ADDR=address, raise_request_exception=False, headers={"User-Agent": browser})

@@ -50,8 +50,7 @@ def test_15_minutes_after_the_login_another_is_needed_and_the_form_can_be_sent_a
 
 def test_an_account_with_a_factor_needs_its_code_as_well(boss: User, clock: Clock) -> None:
     app = with_factor(boss)
-    client = Client()
-    client.post(reverse("admin:login"), {"username": "boss", "password": PASSWORD, "code": app.code()}, follow=True)
+    client = log_in(name="boss", code=app.code()).client
     clock.advance(16 * MINUTE)
 
     asked = client.post(ADD_KEY, new_key(client))
@@ -87,8 +86,7 @@ def test_every_change_of_keys_accounts_and_groups_asks_and_reading_does_not(
 
 
 def test_a_session_on_a_shared_computer_stays_one(boss: User, clock: Clock) -> None:
-    client = Client()
-    client.post(reverse("admin:login"), {"username": "boss", "password": PASSWORD, "is_shared": "on"})
+    client = log_in(name="boss", is_shared="on").client
     clock.advance(16 * MINUTE)
 
     log_in_again(client, client.post(ADD_KEY, new_key(client)), PASSWORD)

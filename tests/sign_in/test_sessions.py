@@ -4,30 +4,18 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 from django.utils import timezone
 
 from tests.backoffice.clock import Clock
-from tests.backoffice.login import HERE, INDEX, LOGIN, PASSWORD
+from tests.backoffice.login import INDEX, log_in
+from tests.backoffice.staff import is_logged_in
 from tests.sign_in.authenticator import MINUTE, with_factor
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once, pytest.mark.usefixtures("ada")]
 
 
-def log_in(**sent: str) -> Client:
-    client = Client(REMOTE_ADDR=HERE)
-    assert client.post(LOGIN, {"username": "ada", "password": PASSWORD, **sent}).status_code == 302
-    return client
-
-
-def is_logged_in(client: Client) -> bool:
-    # The browser drops the cookie by itself at the end; here, the service must refuse it.
-    client.cookies["sessionid"]["expires"] = client.cookies["sessionid"]["max-age"] = ""
-    return client.get(INDEX).status_code == 200
-
-
 def test_a_session_ends_12_hours_after_the_login_although_it_is_used(clock: Clock) -> None:
-    client = log_in()
+    client = log_in().client
     assert client.cookies["sessionid"]["max-age"] == 12 * 3600
 
     for _ in range(11):
@@ -43,19 +31,18 @@ def test_a_session_ends_12_hours_after_the_login_although_it_is_used(clock: Cloc
 
 
 def test_on_a_shared_computer_a_session_ends_after_30_minutes_without_use(ada: User, clock: Clock) -> None:
-    client = log_in(is_shared="on")
+    client = log_in(is_shared="on").client
     clock.advance(30 * MINUTE)
     assert not is_logged_in(client)
 
-    app, client = with_factor(ada), Client()
-    client.post(LOGIN, {"username": "ada", "password": PASSWORD, "is_shared": "on", "code": app.code()})
+    client = log_in(is_shared="on", code=with_factor(ada).code()).client
     assert is_logged_in(client)
     clock.advance(30 * MINUTE)
     assert not is_logged_in(client), "a login with a code forgets that the computer is shared"
 
 
 def test_on_a_shared_computer_a_session_in_use_ends_after_12_hours_too(clock: Clock) -> None:
-    client = log_in(is_shared="on")
+    client = log_in(is_shared="on").client
     for _ in range(25):
         assert is_logged_in(client)
         clock.advance(29 * MINUTE)
@@ -64,8 +51,8 @@ def test_on_a_shared_computer_a_session_in_use_ends_after_12_hours_too(clock: Cl
 
 
 def test_a_new_login_begins_a_new_session_that_is_not_shared(clock: Clock) -> None:
-    client = log_in(is_shared="on")
-    client.post(LOGIN, {"username": "ada", "password": PASSWORD})
+    client = log_in(is_shared="on").client
+    log_in(client=client)
     clock.advance(120 * MINUTE)
 
     assert is_logged_in(client)
@@ -73,7 +60,7 @@ def test_a_new_login_begins_a_new_session_that_is_not_shared(clock: Clock) -> No
 
 @pytest.mark.parametrize("sent", [{}, {"is_shared": "on"}])
 def test_requests_do_not_write_the_session(sent: dict[str, str], django_assert_num_queries: Any) -> None:
-    client = log_in(**sent)
+    client = log_in(**sent).client
     client.get(INDEX)
 
     with django_assert_num_queries(5) as queries:  # session, account, second factor, two for the menu
