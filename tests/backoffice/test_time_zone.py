@@ -1,9 +1,7 @@
 """The store's time zone: its times and days on the pages of the admin, also when the clocks change."""
 
-from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 from django.test import Client
@@ -25,19 +23,6 @@ AUDIT = reverse("admin:journal_event_changelist")
 AUCKLAND, LOS_ANGELES, BERLIN = "Pacific/Auckland", "America/Los_Angeles", "Europe/Berlin"
 HOUR = timedelta(hours=1)
 FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
-
-Move = Callable[[str], ZoneInfo]
-
-
-@pytest.fixture
-def move(settings: Any) -> Move:
-    """Return a function that moves the store to a time zone."""
-
-    def to(name: str) -> ZoneInfo:
-        settings.STORE_TIME_ZONE = zone(name)
-        return settings.STORE_TIME_ZONE
-
-    return to
 
 
 def text(client: Client, url: str, **query: Any) -> str:
@@ -86,9 +71,10 @@ def test_a_day_when_the_clocks_change_has_each_pet_once(name: str, day: date, ho
     ],
 )
 def test_staff_set_the_expiry_of_a_key_by_their_clock(
-    admin_client: Client, move: Move, name: str, day: str, expected: datetime
+    admin_client: Client, settings: Any, name: str, day: str, expected: datetime
 ) -> None:
-    abbreviation = expected.astimezone(move(name)).tzname()
+    settings.STORE_TIME_ZONE = zone(name)
+    abbreviation = expected.astimezone(settings.STORE_TIME_ZONE).tzname()
     form = text(admin_client, NEW_KEY)
     assert f"the end of its day ({name})" in form
     assert f'data-zone="{name}"' in form
@@ -107,8 +93,8 @@ def test_staff_set_the_expiry_of_a_key_by_their_clock(
 
 
 @pytest.mark.once
-def test_an_expiry_that_exists_twice_stays_until_staff_change_it(admin_client: Client, move: Move) -> None:
-    move(BERLIN)
+def test_an_expiry_that_exists_twice_stays_until_staff_change_it(admin_client: Client, settings: Any) -> None:
+    settings.STORE_TIME_ZONE = zone(BERLIN)
     first = datetime(2037, 10, 25, 0, 30, 0, 5, tzinfo=UTC)
     key, _ = APIKey.objects.create_key(name="Acme", expires_at=first)
     url = reverse("admin:apikeys_apikey_change", args=[key.pk])
@@ -122,8 +108,8 @@ def test_an_expiry_that_exists_twice_stays_until_staff_change_it(admin_client: C
 
 
 @pytest.mark.parametrize("name", [AUCKLAND, LOS_ANGELES])
-def test_times_at_both_ends_of_the_calendar_are_shown_and_found(admin_client: Client, move: Move, name: str) -> None:
-    move(name)
+def test_times_at_both_ends_of_the_calendar_are_shown_and_found(admin_client: Client, settings: Any, name: str) -> None:
+    settings.STORE_TIME_ZONE = zone(name)
     pets = [Pet.objects.create(name="Rex", created_at=at) for at in (FIRST, LAST)]
     APIKey.objects.create_key(name="Acme", expires_at=LAST)
 
@@ -137,9 +123,10 @@ def test_times_at_both_ends_of_the_calendar_are_shown_and_found(admin_client: Cl
 
 @pytest.mark.once
 def test_exports_have_times_in_utc_and_are_named_by_the_day_of_the_store(
-    admin_client: Client, move: Move, monkeypatch: pytest.MonkeyPatch
+    admin_client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    today = Clock(monkeypatch).now.astimezone(move("Pacific/Kiritimati")).date()
+    settings.STORE_TIME_ZONE = zone("Pacific/Kiritimati")
+    today = Clock(monkeypatch).now.astimezone(settings.STORE_TIME_ZONE).date()
     pet = Pet.objects.create(name="Rex")
 
     pets = exported(admin_client, CSV)
