@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -47,15 +46,6 @@ def test_a_writer_with_an_old_copy_of_a_pet_leaves_the_time_and_raises_the_prese
     copy.save()
 
     assert Pet.objects.values_list("sold_at", "version").get() == (PAST, 4)
-
-
-def test_a_writer_that_raises_the_version_itself_sells_a_pet_as_well() -> None:
-    create_pet(name="Rex")
-
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE pets_pet SET status = 'sold', version = version + 5")
-
-    assert is_now(Pet.objects.get().sold_at)
 
 
 def test_a_pet_that_is_put_back_keeps_its_version(admin_user: User) -> None:
