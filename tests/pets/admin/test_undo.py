@@ -188,7 +188,7 @@ def test_a_change_that_was_undone_stays_on_all_pages_with_the_name_of_the_person
     pet = create_pet(name="Rex")
     changed = act(staff, "mark_as_sold", {}, pet)
     pages = {"pets_pet_history": [pet.pk], "journal_event_change": [Event.objects.latest("pk").pk]}
-    pages |= {"pets_recentchange_changelist": [], "journal_event_changelist": []}
+    pages |= {"pets_recentchange_changelist": [], "journal_event_changelist": [], "index": []}
     urls = [reverse(f"admin:{page}", args=arguments) for page, arguments in pages.items()]
 
     undo(staff, changed)
