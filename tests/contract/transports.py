@@ -70,16 +70,10 @@ class SocketTransport:
     url: str
 
     def send(self, method: str, target: str, headers: Headers = (), body: bytes = b"", *, ends: bool = False) -> Reply:
-        target = target.format(**self.seed)
-        lines = [f"{method} {target} HTTP/1.1", "Connection: close"]
-        names = [name.lower() for name, _ in headers]
-        if "host" not in names:
-            lines.append(f"Host: {urlsplit(self.url).netloc}")
-        if body and not {"content-length", "transfer-encoding"} & set(names):
-            lines.append(f"Content-Length: {len(body)}")
-        lines += [f"{name}: {value.format(**self.seed)}" for name, value in headers]
-        reply = self.send_bytes("\r\n".join([*lines, "", ""]).encode() + body, ends=ends)
-        path = unquote(urlsplit(target).path)
+        reply = self.send_bytes(
+            as_bytes(method, target, headers, body, seed=self.seed, host=urlsplit(self.url).netloc), ends=ends
+        )
+        path = unquote(urlsplit(target.format(**self.seed)).path)
         assert_described(method, path, reply.status, dict(reply.headers), reply.body)
         return reply
 
@@ -94,6 +88,18 @@ class SocketTransport:
                     connection.shutdown(socket.SHUT_WR)
             received = b"".join(iter(lambda: connection.recv(65536), b""))
         return reply_of(received)
+
+
+def as_bytes(method: str, target: str, headers: Headers, body: bytes, *, seed: dict[str, str], host: str) -> bytes:
+    """Return a request after whose response the connection ends, with what HTTP requires of each request."""
+    lines = [f"{method} {target.format(**seed)} HTTP/1.1", "Connection: close"]
+    names = [name.lower() for name, _ in headers]
+    if "host" not in names:
+        lines.append(f"Host: {host}")
+    if body and not {"content-length", "transfer-encoding"} & set(names):
+        lines.append(f"Content-Length: {len(body)}")
+    lines += [f"{name}: {value.format(**seed)}" for name, value in headers]
+    return "\r\n".join([*lines, "", ""]).encode() + body
 
 
 def reply_of(received: bytes) -> Reply:
