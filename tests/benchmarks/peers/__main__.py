@@ -1,9 +1,9 @@
 """`python -m tests.benchmarks.peers` compares the service with other servers that do the same work.
 
-It prints Markdown tables for SQLite and for PostgreSQL. The service takes part twice, with the fast path and with plain
-Django for every request. In each round one server runs after the other, so that changes of the machine's speed affect
-all. Each start of a server has a new copy of a database with the same pets. The program checks the responses before it
-measures.
+It prints Markdown tables for SQLite and for PostgreSQL. The service takes part three times, also with plain Django for
+every request, and with metrics. In each round one server runs after the other, so that changes of the machine's speed
+affect all. Each start of a server has a new copy of a database with the same pets. The program checks the responses
+before it measures.
 
 Every server looks up the API key in the database for each request, and writes a pet to the disk before it responds.
 Only the service has idempotency keys; in these scenarios the peers' cells are empty, and the ratios are those to a
@@ -117,7 +117,8 @@ def compare(name: str, servers: Sequence[Server], options: argparse.Namespace) -
                 print(f"{name}, round {number + 1}: {server.name}", file=sys.stderr, flush=True)
                 comparison.run(server)
         print(caption(name, comparison.settings, options))
-        bases = [base for base in (BASELINE, *options.before) if base in comparison.results.runs]
+        names = [server.name for server in servers]
+        bases = [BASELINE if BASELINE in names else names[0], *options.before]
         report = tables.report(comparison.results, has_server=name == "PostgreSQL", bases=bases)
         print(f"\n{report}\n", flush=True)
 

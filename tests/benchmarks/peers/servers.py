@@ -47,6 +47,7 @@ class Access(NamedTuple):
 SERVERS = [
     Server("this service", ROOT, _SERVE, is_service=True),
     Server("this service without the fast path", ROOT, f"env PETSERVICE_FAST_PATH=off {_SERVE}", is_service=True),
+    Server("this service with metrics", ROOT, f"env METRICS_BIND=127.0.0.1:{{other}} {_SERVE}", is_service=True),
     Server(
         BASELINE,
         HERE / "bare_wsgi",
@@ -94,7 +95,7 @@ def fill(folder: Path, database: Database, pets: int) -> Access:
 def running(server: Server, database: Database) -> Iterator[tuple[str, int]]:
     """Start a server with a database, yield its base URL and its process id, and stop it at the end."""
     port = free_port()
-    command = server.command.format(python=sys.executable, port=port).split()
+    command = server.command.format(python=sys.executable, port=port, other=free_port()).split()
     with (database.folder / "log").open("w+") as log:
         process = subprocess.Popen(command, cwd=server.folder, env=_environment(database), stdout=log, stderr=log)
         base_url = f"http://127.0.0.1:{port}"
