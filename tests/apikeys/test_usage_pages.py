@@ -21,8 +21,11 @@ def page(client: Client, name: str, api_key: APIKey) -> str:
     return client.get(page_of(api_key, name)).content.decode()
 
 
-def test_the_page_of_a_key_shows_its_requests_and_errors_per_day(admin_client: Client) -> None:
+def test_the_page_of_a_key_shows_its_requests_and_errors_per_day(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: now)  # so that no day ends meanwhile
     used = {"last_used_at": now - timedelta(minutes=3), "last_used_address": "2001:db8::7"}
     api_key, _ = APIKey.objects.create_key(name="Acme", **used)
     other, _ = APIKey.objects.create_key(name="Other")

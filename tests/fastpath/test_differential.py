@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from django.db.models import Sum
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -73,10 +74,11 @@ class Side:
             return {
                 "pets": list(Pet.objects.order_by("pk").values_list(*texts, "status", "created_by")),
                 "records": list(IdempotencyRecord.objects.order_by("pet_id").values_list("api_key_id", "key", *texts)),
+                # Of all days, because midnight can pass between the two services.
                 "uses": list(
-                    KeyDay.objects.order_by("api_key_id").values_list(
-                        "api_key__prefix", "requests", "client_errors", "server_errors"
-                    )
+                    KeyDay.objects.order_by("api_key_id")
+                    .values_list("api_key__prefix")
+                    .annotate(Sum("requests"), Sum("client_errors"), Sum("server_errors"))
                 ),
                 "addresses": list(APIKey.objects.order_by("pk").values_list("prefix", "last_used_address")),
             }
