@@ -40,12 +40,6 @@ def transport_to(
 WORKERS = [*GUNICORN] if connection.vendor == "sqlite" else ["gthread"]
 
 
-@pytest.fixture(params=WORKERS)
-def wsgi_transport(request: pytest.FixtureRequest, transport_to: Callable[[str], SocketTransport]) -> SocketTransport:
-    """A transport over sockets to plain gunicorn, for each of its WSGI workers in turn."""
-    return transport_to(request.param)
-
-
 @pytest.fixture(params=["socket", *WORKERS])
 def server_transport(request: pytest.FixtureRequest, transport_to: Callable[[str], SocketTransport]) -> SocketTransport:
     """A transport over sockets, for each server in turn."""

@@ -14,6 +14,7 @@ from django.conf import LazySettings
 
 from petservice.apikeys.keys import PREFIX_LENGTH
 from petservice.client_address import Proxies
+from tests.contract.conftest import WORKERS
 from tests.contract.rows import ROWS
 from tests.contract.rows.bodies import padded
 from tests.contract.rows.row import CODES, MAX_BODY, TYPE, WRITE, Row
@@ -154,6 +155,7 @@ def test_body_of_64_kib_in_chunks_of_one_byte_is_read(server_transport: SocketTr
 REX = b'{"name":"Rex"}'
 
 
+@pytest.mark.parametrize("server_transport", WORKERS, indirect=True)
 @pytest.mark.parametrize(
     ("header", "body"),
     [
@@ -167,10 +169,10 @@ REX = b'{"name":"Rex"}'
     ids=["length", "within a chunk", "before the last chunk", "no size", "negative size", "longer than its size"],
 )
 def test_incomplete_or_malformed_body_is_rejected(
-    wsgi_transport: SocketTransport, header: tuple[str, str], body: bytes
+    server_transport: SocketTransport, header: tuple[str, str], body: bytes
 ) -> None:
     """tests/server has those to `serve`, which sends no response to an incomplete body."""
-    reply = wsgi_transport.send("POST", "/v1/pets", [*WRITE, TYPE, header], body, ends=True)
+    reply = server_transport.send("POST", "/v1/pets", [*WRITE, TYPE, header], body, ends=True)
 
     assert_failure(reply, 400)
 

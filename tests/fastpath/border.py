@@ -16,7 +16,7 @@ OTHERS: tuple[tuple[str, str], ...] = (
     *(("Cookie", "sessionid=x"), ("Accept-Encoding", "gzip"), ("Range", "bytes=0-1"), ("If-None-Match", "*")),
     *(("Host", "example.com"), ("Host", "localhost"), ("Host", "127.0.0.1:1"), ("Host", "LOCALHOST.")),
     *(("Host", ""), ("Host", "a b"), ("Host", "x/y"), ("Host", "[::1"), ("Host", "localhost:99999")),
-    *(("Idempotency-Key", "{new}"), ("Idempotency-Key", "{new}"), ("Idempotency-Key", "used")),
+    *(("Idempotency-Key", "{new}"), ("Idempotency-Key", "{new},"), ("Idempotency-Key", "used")),
     *(("Idempotency-Key", ""), ("Idempotency-Key", "é"), ("Idempotency-Key", "x" * 256)),
     *(("Content-Encoding", "gzip"), ("Expect", "100-continue"), ("Connection", "keep-alive")),
     *(("X-HTTP-Method-Override", "DELETE"), ("Content-Type", "text/plain; charset=utf-16"), ("X_API_Key", "{write}")),

@@ -19,6 +19,7 @@ from tests.contract.rows.row import (
     says,
 )
 
+ONCE = [*WRITE, TYPE, ("Idempotency-Key", "a,b")]
 EVIL_HOST = ("Host", "evil.example")
 
 ROWS = [
@@ -34,6 +35,7 @@ ROWS = [
     get("inventory with a read-only key", "/v1/store/inventory", check=are_counts, headers=READ),
     get("inventory ignores parameters", "/v1/store/inventory?limit=x", check=are_counts),
     post("create", {"name": "Rex", "tag": "dog"}, check=creates(name="Rex", tag="dog")),
+    post("create once, by a key with a comma", {"name": "Rex"}, check=creates(name="Rex"), headers=ONCE),
     post("create without a tag", {"name": "Rex"}, check=creates(name="Rex")),
     get("ready", "/ready", check=is_ok, headers=[]),
     # The order of checks.
