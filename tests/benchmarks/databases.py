@@ -27,11 +27,11 @@ class Database(NamedTuple):
     url: str
     server: int | None
 
-    def run(self, *arguments: object, stdout: int | None = None) -> str:
-        """Run a Python program that uses this database and must succeed, and return its output if that is a pipe."""
+    def run(self, *arguments: object, folder: Path = ROOT) -> str:
+        """Run a Python program that uses this database and must succeed, and return its output."""
         command = [sys.executable, *map(str, arguments)]
         environment = os.environ | {"DATABASE_URL": self.url, "PETSERVICE_DATA_DIR": str(self.folder)}
-        return subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=stdout, text=True).stdout
+        return subprocess.check_output(command, cwd=folder, env=environment, text=True).strip()
 
 
 @contextmanager

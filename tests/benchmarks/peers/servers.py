@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,13 +71,7 @@ def earlier_service(revision: str, folder: Path) -> Server:
 
 def fill(folder: Path, database: Database, pets: int) -> Access:
     """Fill the database that copies are made of by the service in a folder, and return its API keys."""
-
-    def manage(*arguments: str | Path) -> str:
-        command = [sys.executable, "manage.py", *arguments]
-        environment = _environment(database)
-        ended = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-        return ended.stdout.strip()
-
+    manage = partial(database.run, "manage.py", folder=folder)
     manage("migrate", "--verbosity", "0")
     file = database.folder / "pets.csv"
     write_csv(file, pets)
