@@ -114,7 +114,6 @@ def crash_in_the_view(client: Client, operation_id: str) -> HttpResponse:
 CAUSES = {
     "200": succeed,
     "201": succeed,
-    "204": succeed,
     "400": send_invalid_input,
     "401": send_no_key,
     "403": send_a_forbidden_key,
