@@ -24,7 +24,6 @@ class Row:
     headers: Headers
     body: bytes
     status: int
-    code: str | None = None
     check: Check | None = None
 
 
@@ -47,7 +46,7 @@ def key(name: str) -> Headers:
 def get(
     id: str, target: str, status: int = 200, check: Check | None = None, headers: Headers = WRITE, method: str = "GET"
 ) -> Row:
-    return Row(id, method, target, headers, b"", status, CODES.get(status), check)
+    return Row(id, method, target, headers, b"", status, check)
 
 
 def post(id: str, body: Any, status: int = 201, check: Check | None = None, headers: Headers | None = None) -> Row:
@@ -57,7 +56,7 @@ def post(id: str, body: Any, status: int = 201, check: Check | None = None, head
     """
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     headers = [*WRITE, TYPE] if headers is None else headers
-    return Row(id, "POST", "/v1/pets", headers, content, status, CODES.get(status), check)
+    return Row(id, "POST", "/v1/pets", headers, content, status, check)
 
 
 # Checks of the body.
