@@ -21,21 +21,17 @@ class Results(NamedTuple):
 
     def table(self, figure: Figure, digits: int, base: str = "") -> str:
         """Return a row for each server and a column for each scenario, of the figures or of their ratios to a base."""
-        values = self._ratios if base else self._figures
-        rows = [
-            [name, *(_median(values(figure, name, scenario, base), digits) for scenario in self.scenarios)]
-            for name in self.runs
-        ]
+
+        def values(name: str, scenario: str) -> list[float]:
+            own = [figure(run) for run in self.runs[name].get(scenario, [])]
+            if not base:
+                return own
+            # Those in the same round. Without idempotency keys, the base has only plain posts.
+            others = [figure(run) for run in self.runs[base].get(scenario, self.runs[base].get("post", []))]
+            return [value / other for value, other in zip(own, others, strict=False) if other]
+
+        rows = [[name, *(_median(values(name, one), digits) for one in self.scenarios)] for name in self.runs]
         return markdown(["", *self.scenarios], rows)
-
-    def _figures(self, figure: Figure, name: str, scenario: str, _: str = "") -> list[float]:
-        return [figure(run) for run in self.runs[name].get(scenario, [])]
-
-    def _ratios(self, figure: Figure, name: str, scenario: str, base: str) -> list[float]:
-        """Return the ratios of two runs in the same round. Without idempotency keys, the base has only plain posts."""
-        own = self._figures(figure, name, scenario)
-        others = self._figures(figure, base, scenario if scenario in self.runs[base] else "post")
-        return [value / other for value, other in zip(own, others, strict=False) if other]
 
 
 def _median(values: list[float], digits: int) -> str:
