@@ -42,15 +42,12 @@ def folder(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def environment(home: Path) -> dict[str, str]:
-    return {"PATH": os.environ["PATH"], "HOME": str(home)}
-
-
 def run(folder: Path, *command: str, home: Path) -> str:
     """Run a program of the installed environment; its standard output."""
     program, *arguments = command
     line = [folder / ".venv" / "bin" / program, *arguments]
-    ended = subprocess.run(line, cwd=folder, env=environment(home), capture_output=True, text=True)
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home)}
+    ended = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
 
