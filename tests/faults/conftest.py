@@ -1,4 +1,4 @@
-"""Databases for the tests of faults."""
+"""Databases for the tests of faults, in which the database of the suite is SQLite."""
 
 import shutil
 from collections.abc import Iterator
@@ -8,8 +8,7 @@ import psycopg
 import pytest
 
 from pets.fields import new_pet_id
-from tests.databases import new_database
-from tests.faults.restores import NAME
+from tests.databases import migrated_database_url, new_database
 from tests.faults.servers import Server, new_cluster, primary
 from tests.service import stopped_service
 
@@ -40,13 +39,6 @@ def postgresql_server(cluster: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def sqlite_url(migrated: Path, tmp_path: Path) -> str:
-    """The URL of a SQLite database with all tables."""
-    shutil.copy(migrated, tmp_path)
-    return f"sqlite:///{tmp_path / NAME}"
-
-
-@pytest.fixture
 def postgresql_url(postgresql_server: str) -> Iterator[str]:
     """The URL of a PostgreSQL database with all tables."""
     with new_database(postgresql_server, template="migrated") as url:
@@ -63,18 +55,15 @@ def empty_postgresql_url(postgresql_server: str) -> Iterator[str]:
 @pytest.fixture(params=["SQLite", "PostgreSQL"])
 def database_url(request: pytest.FixtureRequest) -> str:
     """The URL of a database with all tables, of each kind in turn."""
-    url: str = request.getfixturevalue("sqlite_url" if request.param == "SQLite" else "postgresql_url")
+    url: str = request.getfixturevalue("migrated_url" if request.param == "SQLite" else "postgresql_url")
     return url
 
 
 @pytest.fixture(scope="session")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A SQLite database with an API key and no other rows, which a service does not set up first."""
-    folder = tmp_path_factory.mktemp("migrated")
-    service = stopped_service(folder)
-    service.manage("migrate", "--verbosity", "0")
-    service.create_key()
-    return folder / NAME
+    with migrated_database_url(tmp_path_factory.mktemp("migrated")) as url:
+        yield Path(url.removeprefix("sqlite:///"))
 
 
 @pytest.fixture(scope="session")

@@ -43,7 +43,7 @@ def tables(folder: Path, url: str) -> dict[str, list[Any]]:
 def databases(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[str]]:
     """The URLs of a database with all tables and of two empty ones, of each kind in turn."""
     if request.param == "SQLite":
-        yield [request.getfixturevalue("sqlite_url"), *(f"sqlite:///{tmp_path}/{name}" for name in ("new", "later"))]
+        yield [request.getfixturevalue("migrated_url"), *(f"sqlite:///{tmp_path}/{name}" for name in ("new", "later"))]
         return
     server = request.getfixturevalue("postgresql_server")
     with ExitStack() as stack:

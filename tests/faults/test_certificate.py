@@ -41,13 +41,13 @@ def replace_workers(service: Service, number: signal.Signals, pid: int) -> None:
     assert service.process.poll() is None, service.log.read_text()
 
 
-def test_renewed_certificate_is_served_and_an_unusable_one_changes_nothing(tmp_path: Path, sqlite_url: str) -> None:
+def test_renewed_certificate_is_served_and_an_unusable_one_changes_nothing(tmp_path: Path, migrated_url: str) -> None:
     certificate, key = make_certificate(tmp_path, HOST)
     new, new_key = make_certificate(tmp_path / "new", HOST, days=30)
     first, second = der(certificate), der(new)
     variables = {"TLS_CERTFILE": str(certificate), "TLS_KEYFILE": str(key), "METRICS_BIND": f"127.0.0.1:{free_port()}"}
 
-    with running_service(tmp_path, DATABASE_URL=sqlite_url, WEB_CONCURRENCY="2", **variables) as service:
+    with running_service(tmp_path, DATABASE_URL=migrated_url, WEB_CONCURRENCY="2", **variables) as service:
         metrics = Observed(service, "", f"http://{variables['METRICS_BIND']}/metrics")
         days_left = "petservice_certificate_days_left"
         good = certificate.read_bytes(), key.read_bytes()

@@ -28,7 +28,7 @@ COMPLETE = "The copy is complete. Stop the service now"
 def direction(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
     """The URLs of the old database, and of the new one: one without rows, or a file that does not exist."""
     if request.param == "to PostgreSQL":
-        return request.getfixturevalue("sqlite_url"), request.getfixturevalue("postgresql_url")
+        return request.getfixturevalue("migrated_url"), request.getfixturevalue("postgresql_url")
     return request.getfixturevalue("postgresql_url"), f"sqlite:///{tmp_path / NAME}"
 
 
@@ -154,9 +154,9 @@ def test_a_second_move_is_refused_and_the_first_one_under_nohup_survives_its_ter
 
 
 def test_no_command_starts_an_empty_database_in_the_place_of_a_moved_one(
-    tmp_path: Path, sqlite_url: str, postgresql_url: str
+    tmp_path: Path, migrated_url: str, postgresql_url: str
 ) -> None:
-    assert move(tmp_path, sqlite_url, postgresql_url)[0] == 0
+    assert move(tmp_path, migrated_url, postgresql_url)[0] == 0
 
     for line in (["create_api_key", "web"], ["serve"]):
         status, output = run(tmp_path, *line)
@@ -166,11 +166,11 @@ def test_no_command_starts_an_empty_database_in_the_place_of_a_moved_one(
     assert not (tmp_path / NAME).exists()
 
 
-def test_a_moved_file_that_cannot_be_renamed_is_named(tmp_path: Path, sqlite_url: str, postgresql_url: str) -> None:
+def test_a_moved_file_that_cannot_be_renamed_is_named(tmp_path: Path, migrated_url: str, postgresql_url: str) -> None:
     with closing(sqlite3.connect(tmp_path / NAME)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT * FROM pets_pet").fetchall()
-        status, output = move(tmp_path, sqlite_url, postgresql_url)
+        status, output = move(tmp_path, migrated_url, postgresql_url)
 
     assert status == 0, output
     assert f"{tmp_path}/{NAME} cannot be renamed (database is locked). Start no service on it" in output

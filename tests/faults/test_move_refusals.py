@@ -18,11 +18,11 @@ Refusal = Callable[[str], str]
 
 
 @pytest.fixture
-def refusal(tmp_path: Path, sqlite_url: str) -> Refusal:
+def refusal(tmp_path: Path, migrated_url: str) -> Refusal:
     """Return a function that moves the database to a URL, and returns the message that nothing was moved."""
 
     def refusal(target: str) -> str:
-        status, output = move(tmp_path, sqlite_url, target)
+        status, output = move(tmp_path, migrated_url, target)
         assert status == 1, output
         assert "Nothing was moved" in output
         assert (tmp_path / NAME).exists()
@@ -56,7 +56,7 @@ def test_a_server_s_database_with_tables_is_refused(
     assert f"The target has {found}. Nothing was moved: name an empty database." in refusal(empty_postgresql_url)
 
 
-def test_what_can_be_no_target_is_refused(tmp_path: Path, sqlite_url: str, refusal: Refusal) -> None:
+def test_what_can_be_no_target_is_refused(tmp_path: Path, migrated_url: str, refusal: Refusal) -> None:
     (tmp_path / "other").write_text("a letter")
     assert f"{tmp_path}/other: it exists and is not replaced: " in refusal(f"sqlite:///{tmp_path}/other")
     assert (tmp_path / "other").read_text() == "a letter"
@@ -66,9 +66,9 @@ def test_what_can_be_no_target_is_refused(tmp_path: Path, sqlite_url: str, refus
     assert "Another process uses the target. Nothing was moved." in output
     assert not (tmp_path / "new.sqlite3").exists()
 
-    assert "The target is the database of the service." in refusal(sqlite_url)
+    assert "The target is the database of the service." in refusal(migrated_url)
 
-    status, output = move(tmp_path, sqlite_url, "mysql://ada:secret@db/pets")
+    status, output = move(tmp_path, migrated_url, "mysql://ada:secret@db/pets")
     assert status == 1
     assert "--to begins with 'mysql://'" in output
     assert "secret" not in output

@@ -35,7 +35,7 @@ def configuration_of_machines(api: str, pages: str) -> tuple[str, dict[str, str]
 
 @pytest.mark.parametrize(
     ("database", "configuration"),
-    [("sqlite_url", configuration_of_containers), ("postgresql_url", configuration_of_machines)],
+    [("migrated_url", configuration_of_containers), ("postgresql_url", configuration_of_machines)],
     ids=["containers, SQLite", "machines, PostgreSQL"],
 )
 def test_flood_of_pages_and_their_stop_do_not_reach_the_api(
