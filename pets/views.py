@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from rest_framework.exceptions import NotFound, ParseError
 from rest_framework.mixins import ListModelMixin
 from rest_framework.request import Request
@@ -10,11 +11,11 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
 from pets import creator, schema, services
+from pets.fields import SHOWN
 from pets.models import Pet
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from petservice.api.errors import RequestError
 from petservice.api.pagination import KeysetPagination
-from petservice.api.validators import is_id
 from petservice.api.viewsets import APIViewSet
 from petservice.apikeys.models import APIKey
 from petservice.monitoring.counters import count
@@ -27,7 +28,7 @@ IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}", re.ASCII)
 class PetViewSet(ListModelMixin, APIViewSet):
     """The operations that list pets, create a pet and get a pet."""
 
-    queryset = Pet.objects.order_by("pk")
+    queryset = Pet.objects.order_by("pk").only(*SHOWN)
     pagination_class = KeysetPagination
 
     def get_serializer_class(self) -> type[BaseSerializer[Any]]:
@@ -52,9 +53,10 @@ class PetViewSet(ListModelMixin, APIViewSet):
 
     # The OpenAPI document takes the name of the parameter from here: petId.
     def retrieve(self, request: Request, petId: str) -> Response:  # noqa: N803
-        pet = self.get_queryset().filter(pk=petId).first() if is_id(petId) else None
-        if pet is None:
-            raise NotFound(unknown_pet(petId))
+        try:
+            pet = self.get_queryset().get(pk=petId)
+        except (Pet.DoesNotExist, ValidationError):  # of a text that is no id
+            raise NotFound(unknown_pet(petId)) from None
         return Response(self.get_serializer(pet).data)
 
 

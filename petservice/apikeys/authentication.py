@@ -37,7 +37,10 @@ class APIKeyAuthentication(BaseAuthentication):
         # The lookup below needs the current tables.
         if readiness.lacks_migrations():
             raise APIException(BEING_UPDATED)
-        api_key = APIKey.objects.filter(digest=keys.digest(plain)).first()
+        try:
+            api_key: APIKey | None = APIKey.objects.get(digest=keys.digest(plain))
+        except APIKey.DoesNotExist:
+            api_key = None
         environment = keys.environment_of(plain) if api_key is None else api_key.environment
         if environment not in (None, settings.ENVIRONMENT):
             raise PermissionDenied(
