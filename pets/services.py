@@ -58,7 +58,6 @@ def create_pet_once(
         pet = _recorded_pet(api_key, idempotency_key, texts, now)
         if pet is not None:
             return pet, False
-        IdempotencyRecord.objects.filter(api_key=api_key, key=idempotency_key).delete()
         pet = create_pet(**texts, created_by=creator.of_key(api_key.prefix, api_key.name))
         IdempotencyRecord.objects.create(api_key=api_key, key=idempotency_key, pet_id=pet.pk, created_at=now, **texts)
         return pet, True
@@ -67,7 +66,10 @@ def create_pet_once(
 def _recorded_pet(api_key: APIKey, idempotency_key: str, texts: dict[str, Any], now: datetime) -> Pet | None:
     """Return the pet that an earlier request created, or None. Raises IdempotencyKeyReusedError if its texts differ."""
     record = IdempotencyRecord.objects.filter(api_key=api_key, key=idempotency_key).first()
-    if record is None or record.created_at <= now - IDEMPOTENCY_PERIOD:
+    if record is None:
+        return None
+    if record.created_at <= now - IDEMPOTENCY_PERIOD:
+        record.delete()  # the key may be used again
         return None
     if any(getattr(record, field) != text for field, text in texts.items()):
         raise IdempotencyKeyReusedError
@@ -81,10 +83,11 @@ def lock_name(idempotency_key: str) -> str:
 
 def _delete_expired_records(now: datetime) -> None:
     # SKIP LOCKED: records that another request deletes now can be skipped.
-    expired = (
+    expired = list(
         IdempotencyRecord.objects.filter(created_at__lte=now - IDEMPOTENCY_PERIOD)
         .order_by("created_at")
         .select_for_update(skip_locked=True)
         .values_list("pk", flat=True)[:_MAX_DELETED]
     )
-    IdempotencyRecord.objects.filter(pk__in=list(expired)).delete()
+    if expired:
+        IdempotencyRecord.objects.filter(pk__in=expired).delete()
