@@ -6,18 +6,23 @@ from typing import IO, Any
 import orjson
 from django.http import UnreadablePostError
 from rest_framework.exceptions import ParseError
-from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
 MAX_BODY_BYTES = 64 * 1024
 
 
-class ContentNegotiation(DefaultContentNegotiation):
-    """REST framework's negotiation, which would take a Content-Type such as `*/*` for JSON."""
+class ContentNegotiation(BaseContentNegotiation):
+    """The choice of a parser and a renderer; REST framework's would take a Content-Type such as `*/*` for JSON."""
 
     def select_parser(self, request: Request, parsers: Any) -> BaseParser | None:
         return next((parser for parser in parsers if parser.media_type == request.content_type), None)
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
+        # A client that accepts no JSON gets JSON. The last renderer is the browsable API, if there is one.
+        renderer = renderers[-1 if "text/html" in request.META.get("HTTP_ACCEPT", "") else 0]
+        return renderer, renderer.media_type
 
 
 class JSONParser(BaseParser):

@@ -22,10 +22,6 @@ class APIViewSet(GenericViewSet[Any]):
         request.META["CONTENT_TYPE"] = request.content_type or ""
         return super().initialize_request(request, *args, **kwargs)
 
-    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
-        # A client that accepts no JSON gets JSON.
-        return super().perform_content_negotiation(request, force=True)
-
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         method = (request.method or "").lower()
         # The browsable API uses OPTIONS to find out what a form may hold.
