@@ -29,9 +29,9 @@ FAILING_KEYS = 5
 TAGS_TO_MERGE = 5
 
 
-def sections(site: AdminSite, request: HttpRequest, *, now: datetime | None = None) -> dict[str, Any]:
+def sections(site: AdminSite, request: HttpRequest) -> dict[str, Any]:
     """Return the sections of the dashboard. A section is None if the user of the request may not view it."""
-    now = now or timezone.now()
+    now = timezone.now()
     listed = [model for app in site.get_app_list(request) for model in app["models"]]
     visible = [model["model"] for model in listed if model["perms"]["view"]]  # true for users who may change, too
     return {

@@ -1,10 +1,10 @@
-"""Conditions and functions that Django's ORM does not have."""
+"""Conditions that Django's ORM does not have."""
 
 import json
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import BooleanField, ExpressionWrapper, F, Func, Q
+from django.db.models import BooleanField, F, Func
 
 
 class Among(Func):
@@ -31,14 +31,3 @@ class Among(Func):
 def is_key(text: str) -> bool:
     """Return whether a text of a request can be an integer key of a row, which no database rejects."""
     return text.isascii() and text.isdecimal() and len(text) < len(str(2**63))
-
-
-class Unindexed(ExpressionWrapper):
-    """A condition for which SQLite uses no index. PostgreSQL knows how many rows fit, and takes this as any other."""
-
-    def __init__(self, condition: Q) -> None:
-        super().__init__(condition, output_field=BooleanField())
-
-    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        sql, parameters = self.as_sql(compiler, connection, **context)
-        return f"+({sql})", parameters
