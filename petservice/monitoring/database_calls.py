@@ -10,7 +10,7 @@ from django.db.backends.signals import connection_created
 from django.dispatch import receiver
 
 from petservice.monitoring.access_log import current_record
-from petservice.monitoring.counters import count, count_on_loop
+from petservice.monitoring.counters import count
 from petservice.monitoring.telemetry import span
 
 # Kinds of errors by SQLSTATE (PostgreSQL, appendix A) and by the name of SQLite's primary result code.
@@ -48,9 +48,8 @@ class DatabaseCall:
         seconds = perf_counter() - self._started
         if (record := current_record.get()) is not None:
             record.database_seconds += seconds
-        add = count_on_loop if self._path == "fast_path" else count
-        add("database_calls", self._path)
-        add("database_seconds", self._path, seconds)
+        count("database_calls", self._path)
+        count("database_seconds", self._path, seconds)
         if isinstance(error, Exception):
             count("database_errors", kind_of_error(error))
 
