@@ -20,7 +20,7 @@ from petservice.api.viewsets import location
 from petservice.apikeys import authentication, keys, permissions, usage
 from petservice.fastpath.usual import Operation, UsualRequest, usual
 from petservice.monitoring.counters import count
-from petservice.monitoring.database_calls import DatabaseCall, kind_of_error
+from petservice.monitoring.database_calls import database_call, kind_of_error
 from petservice.monitoring.logs import request_id
 from store.services import all_counts
 
@@ -107,7 +107,7 @@ class FastPath:
             return _unauthorized(permissions.KEY_IS_REQUIRED, NotAuthenticated.default_code)
         if operation is Operation.CREATE:
             return await self._create(request, key, body)
-        with DatabaseCall("fast_path"):
+        with database_call("fast_path"):
             found = await self._database.find(key, request)
         if found is None:
             return _unknown_key(key)
@@ -133,7 +133,7 @@ class FastPath:
         pet: dict[str, Any] = {"id": new_pet_id()} | dict.fromkeys(OPTIONAL_TEXTS) | fields
         if request.idempotency_key is not None and next(self._numbers) % _DELETION_INTERVAL == 0:
             return None
-        with DatabaseCall("fast_path"):
+        with database_call("fast_path"):
             created = await self._database.create(key, pet, request.idempotency_key)
         if created is None:
             return _unknown_key(key)
