@@ -1,7 +1,6 @@
 """Writes of several requests in one transaction, because each commit waits for the disk."""
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -14,10 +13,9 @@ Write = Callable[[list[Any]], Awaitable[Sequence[Any]]]
 class SharedWrites:
     """A queue of rows, of which those that wait at the same time are written together."""
 
-    def __init__(self, write: Write, *, at_once: int, most: int = sys.maxsize, gathering_interval: float = 0.0) -> None:
-        """Call `write` so often at once, each time with at most so many rows, which have waited for others so long."""
-        self._write = write
-        self._at_once, self._most, self._gathering_interval = at_once, most, gathering_interval
+    def __init__(self, write: Write, *, at_once: int, gathering_interval: float = 0.0) -> None:
+        """Call `write` so often at once, each time with all rows that wait, of which one has waited for so long."""
+        self._write, self._at_once, self._gathering_interval = write, at_once, gathering_interval
         connection: Any = connections[DEFAULT_DB_ALIAS]
         self._integrity_error: type[Exception] = connection.Database.IntegrityError
         self._waiting: list[tuple[Any, asyncio.Future[Any]]] = []
@@ -37,7 +35,7 @@ class SharedWrites:
         while self._waiting:
             if self._gathering_interval:
                 await asyncio.sleep(self._gathering_interval)
-            together, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
+            together, self._waiting = self._waiting, []
             outcomes = await self._outcomes([row for row, _ in together])
             for (_, future), outcome in zip(together, outcomes, strict=True):
                 if future.done():  # its client has left

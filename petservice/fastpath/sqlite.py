@@ -20,8 +20,6 @@ from petservice.fastpath.usual import UsualRequest
 
 # Seconds that an insert waits for others to join its transaction. Writing to a disk takes longer than that.
 _GATHERING_INTERVAL = 0.001
-# Maximum number of creations in one transaction, so that other writers do not wait long.
-_MAX_CREATIONS = 100
 
 
 class _Creation(NamedTuple):
@@ -43,9 +41,7 @@ class SQLite:
         self._pet = Insert(Pet)
         self._record = Insert(IdempotencyRecord)
         self._once = f"ON CONFLICT DO NOTHING RETURNING {names(IdempotencyRecord)['pet_id']}"
-        self._creations = SharedWrites(
-            self._write, at_once=1, most=_MAX_CREATIONS, gathering_interval=_GATHERING_INTERVAL
-        )
+        self._creations = SharedWrites(self._write, at_once=1, gathering_interval=_GATHERING_INTERVAL)
         self._thread = ThreadPoolExecutor(1, "fastpath-writer")
         # The connection of the thread, once it has one. Closing it rolls back.
         self._writer: Any = None
