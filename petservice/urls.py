@@ -1,12 +1,13 @@
 from django.contrib import admin
 from django.urls import path
-from django.views.generic import RedirectView
+from django.views.generic import RedirectView, TemplateView
 
 from pets.views import PetViewSet
 from petservice.accounts.password_links import SetPasswordView
+from petservice.api.errors import safe_methods_only
 from petservice.api.health import HealthViewSet, ready
 from petservice.backoffice.installation import installation_page
-from petservice.guides.views import api_guide, changelog, docs, home, openapi_document
+from petservice.guides.views import api_guide, changelog, openapi_document
 from store.views import InventoryViewSet
 
 urlpatterns = [
@@ -14,10 +15,10 @@ urlpatterns = [
     path("v1/pets/<str:petId>", PetViewSet.as_view({"get": "retrieve"}), name="pet"),
     path("v1/store/inventory", InventoryViewSet.as_view({"get": "retrieve"}), name="inventory"),
     path("v1/health", HealthViewSet.as_view({"get": "retrieve"}), name="health"),
-    path("", home, name="home"),
+    path("", safe_methods_only(TemplateView.as_view(template_name="guides/home.html")), name="home"),
     path("ready", ready, name="ready"),
     path("openapi.json", openapi_document, name="openapi"),
-    path("docs", docs, name="docs"),
+    path("docs", safe_methods_only(TemplateView.as_view(template_name="guides/docs.html")), name="docs"),
     path("docs/api", api_guide, name="api-guide"),
     path("docs/changelog", changelog, name="changelog"),
     # The only redirect, because staff type this URL.

@@ -1,4 +1,4 @@
-"""The home page, the guide for client developers, the changelog, and the OpenAPI document with its page."""
+"""The guide for client developers, the changelog, and the OpenAPI document. The other pages are templates alone."""
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -15,22 +15,11 @@ _EXAMPLE_URL = "http://127.0.0.1:8000"
 _PAGES = {"/docs": "docs", "/openapi.json": "openapi", "petservice/docs/changelog.md": "changelog"}
 
 
-def _service_url(request: HttpRequest) -> str:
-    """Return the URL of the service that the visitor used."""
-    return f"{request.scheme}://{request.get_host()}"
-
-
-@safe_methods_only
-def home(request: HttpRequest) -> HttpResponse:
-    """Show the home page, with links and an example call to the URL that the visitor used."""
-    return render(request, "guides/home.html", {"service_url": _service_url(request)})
-
-
 @safe_methods_only
 def api_guide(request: HttpRequest) -> HttpResponse:
     """Show the guide for client developers, with the URL that the visitor used and links to the pages that it names."""
     shown = guide(API_GUIDE)
-    html = shown.html.replace(_EXAMPLE_URL, escape(_service_url(request)))
+    html = shown.html.replace(_EXAMPLE_URL, escape(f"{request.scheme}://{request.get_host()}"))
     for text, name in _PAGES.items():
         html = html.replace(f"<code>{text}</code>", f'<a href="{reverse(name)}"><code>{text}</code></a>')
     return render(request, "guides/guide.html", {"guide": shown._replace(html=html)})
@@ -50,9 +39,3 @@ def openapi_document(request: HttpRequest) -> HttpResponse:
     (server,) = openapi.document()["servers"]
     servers = [server | {"url": request.build_absolute_uri(server["url"])}]
     return JsonResponse(openapi.document() | {"servers": servers}, json_dumps_params={"indent": 4})
-
-
-@safe_methods_only
-def docs(request: HttpRequest) -> HttpResponse:
-    """Return the page that shows the document."""
-    return render(request, "guides/docs.html")
