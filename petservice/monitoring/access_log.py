@@ -53,8 +53,6 @@ class AccessRecord:
     # Where the time went: into calls of the database, and into waiting for a thread.
     database_seconds = 0.0
     queue_seconds = 0.0
-    # The trace of which the client says that the request is a part.
-    trace_id: str | None = None
     # The span of the request, if spans are sent.
     span: AbstractContextManager[Any] | None = None
 
@@ -83,16 +81,11 @@ class AccessLog:
         self._descriptor = descriptor
         self._process = os.getpid()
         self.metrics = metrics
-        # Whether requests have traces or spans, which the metrics do not need.
-        self.traces = descriptor is not None or sends_spans()
 
     def begin_trace(self, record: AccessRecord, headers: Iterable[tuple[bytes, bytes]]) -> None:
         """Begin the trace of a request that has arrived, and its span."""
         if self._descriptor is not None:  # only lines have the trace, and where the time went
-            for name, value in headers:
-                if name == b"traceparent":
-                    record.trace_id = trace_id_of(value.decode("latin-1"))
-            trace_id.set(record.trace_id)
+            trace_id.set(trace_id_of(dict(headers).get(b"traceparent", b"").decode("latin-1")))
             current_record.set(record)
         if sends_spans():
             record.span = request_span({name.decode("latin-1"): value.decode("latin-1") for name, value in headers})
@@ -117,7 +110,7 @@ class AccessLog:
             "logger": "petservice.requests",
             "process": self._process,
             "request_id": without_keys(record.request_id),
-            **({"trace_id": record.trace_id} if record.trace_id else {}),
+            **({"trace_id": trace_id.get()} if trace_id.get() else {}),
             "method": shown_method(record.method),
             "route": record.route,
             "status": record.status,

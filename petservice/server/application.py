@@ -151,8 +151,7 @@ class Application:
         access_log = self.access_log
         if access_log is not None:
             scope.started = time.monotonic()
-            if access_log.traces:
-                access_log.begin_trace(scope, scope.headers)
+            access_log.begin_trace(scope, scope.headers)
         try:
             response = await self._answer(scope, receive)
             scope.status = response[0]
