@@ -114,10 +114,7 @@ class Connections:
     """Some connections, of which one more is opened when all that are open are in use."""
 
     def __init__(self) -> None:
-        # For each connection that may be used now, open or not. A semaphore would cost more, because it is fair.
-        self._unused: asyncio.Queue[None] = asyncio.Queue()
-        for _ in range(_CONNECTIONS):
-            self._unused.put_nowait(None)
+        self._unused = asyncio.Semaphore(_CONNECTIONS)
         self.idle: list[_Cursor] = []
 
     async def rows(self, sql: str, values: Sequence[Any], *, is_read: bool = False) -> Rows:
@@ -125,11 +122,8 @@ class Connections:
 
         Raises psycopg's errors, and TimeoutError if no connection can be used in time.
         """
-        if self._unused.empty():
-            async with asyncio.timeout(_TIMEOUT):
-                await self._unused.get()
-        else:
-            self._unused.get_nowait()
+        async with asyncio.timeout(_TIMEOUT):
+            await self._unused.acquire()
         cursor = self.idle.pop() if self.idle else None
         try:
             if cursor is not None and _has_ended(cursor.connection):
@@ -147,7 +141,7 @@ class Connections:
         finally:
             if cursor is not None and not cursor.connection.closed:
                 self.idle.append(cursor)
-            self._unused.put_nowait(None)
+            self._unused.release()
 
 
 async def _run(cursor: _Cursor, sql: str, values: Sequence[Any]) -> Rows:
