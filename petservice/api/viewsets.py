@@ -14,9 +14,6 @@ from petservice.api.errors import MESSAGES
 class APIViewSet(GenericViewSet[Any]):
     """A viewset that returns 404 for an unknown method before it checks the key, as the contract says."""
 
-    # No Allow header, because it would offer OPTIONS, and no response of the API is a 405.
-    default_response_headers: dict[str, str] = {}
-
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         # Without parameters, which say nothing here. REST framework fails at some encoded ones (RFC 2231).
         request.META["CONTENT_TYPE"] = request.content_type or ""
