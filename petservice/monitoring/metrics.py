@@ -4,9 +4,10 @@ prometheus_client chooses this mode when it is imported. So petservice.monitorin
 nothing may import this module earlier.
 """
 
-from bisect import bisect_right
+import collections
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from math import inf
 from typing import Any
 
@@ -23,15 +24,11 @@ class DurationHistogram(Histogram):
     """A histogram that takes many observations at once, for much less CPU than as many calls of `observe`."""
 
     def add(self, durations: list[float]) -> None:
-        """Add observations, and sort them."""
+        """Add observations."""
         self._sum.inc(sum(durations))
-        durations.sort()
-        start = 0
-        for bucket, bound in zip(self._buckets, _BOUNDS, strict=True):
-            end = bisect_right(durations, bound, start)
-            if end > start:
-                bucket.inc(end - start)
-            start = end
+        numbers = collections.Counter(bisect_left(_BOUNDS, duration) for duration in durations)
+        for bucket, number in numbers.items():
+            self._buckets[bucket].inc(number)
 
 
 # The route, method and status of a request, the prefix of its key, and its operation on the fast path.
@@ -116,29 +113,21 @@ class Metrics:
         labels = record.route, record.method, record.status, record.key_prefix, record.fast_path_operation
         self._durations[labels].append(seconds)
 
-    def sample(
-        self,
-        *,
-        is_ready: bool,
-        database: Sequence[int],
-        inventory_drift: int,
-        connections: int,
-        in_flight: int,
-        threads: Mapping[str, Any],
-    ) -> None:
+    def sample(self, application: Any, connections: Collection[Any], database: Sequence[int]) -> None:
         """Set the gauges to the current values, and add what was counted.
 
-        `database` is a petservice.api.health.DatabaseState, and the pools are those of petservice.server.
+        The application and its connections are those of petservice.server, and `database` is a DatabaseState of
+        petservice.api.health.
         """
-        READY.set(is_ready)
+        READY.set(application.watch_readiness())
         size, *numbers = database
         DATABASE_BYTES.set(size)
         for state, number in zip(("open", "used", "allowed"), numbers, strict=True):
             DATABASE_CONNECTIONS.labels(state).set(number)
-        INVENTORY_DRIFT.set(inventory_drift)
-        CONNECTIONS.set(connections)
-        IN_FLIGHT.set(in_flight)
-        for name, pool in threads.items():
+        INVENTORY_DRIFT.set(application.watch_inventory())
+        CONNECTIONS.set(len(connections))
+        IN_FLIGHT.set(sum(connection.is_handling for connection in connections))
+        for name, pool in application.threads.items():
             THREADS.labels(name).set(pool.size)
             THREADS_IN_USE.labels(name).set(pool.in_use)
         self.write_counts()

@@ -109,14 +109,7 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             connection.close_overdue(now)
         access_log = self.application.access_log
         if access_log is not None and access_log.metrics is not None:
-            access_log.metrics.sample(
-                is_ready=self.application.watch_readiness(),
-                database=health.database,
-                inventory_drift=self.application.watch_inventory(),
-                connections=len(self.connections),
-                in_flight=sum(connection.is_handling for connection in self.connections),
-                threads=self.application.threads,
-            )
+            access_log.metrics.sample(self.application, self.connections, health.database)
 
     async def _stop(self) -> None:
         """Let running requests finish, and respond to further ones with `Connection: close`."""

@@ -45,7 +45,7 @@ def test_durations_that_are_counted_together_are_in_the_buckets_of_each(duration
     for duration in durations:
         one_by_one.observe(duration)
 
-    together.add([*durations])
+    together.add(durations)
 
     def buckets(histogram: Histogram) -> dict[str, float]:
         samples = next(iter(histogram.collect())).samples
