@@ -63,11 +63,8 @@ def test_a_deleted_pet_leaves_the_api_and_the_counts_and_keeps_its_values_and_hi
     assert api.get(f"/v1/pets/{rex.pk}").status_code == 404
     assert inventory_counts()["sold"] == 0
     page = staff.get(detail(rex)).content.decode()
-    for shown in ("Rex &lt;b&gt;", "dog", "sold", rex.pk, "API", "admin"):
+    for shown in ("Rex &lt;b&gt;", "dog", "sold", rex.pk, "Status changed from available to sold.", "API", "admin"):
         assert shown in page
-    history = reverse("admin:pets_trashedpet_history", args=[row_of(rex).pk])
-    assert history in page
-    assert "Status changed from available to sold." in staff.get(history).content.decode()
     assert "Acme" not in page
 
 
@@ -123,9 +120,9 @@ def test_a_deleted_pet_and_an_imported_one_with_its_id_are_both_in_the_trash(sta
 
     assert names(staff, TRASH, q=rex.pk) == names(staff, TRASH) == ["Max", "Rex"]
     for pet in (rex, max_):
-        assert rex.pk in staff.get(detail(pet)).content.decode()
-        history = reverse("admin:pets_trashedpet_history", args=[row_of(pet).pk])
-        assert staff.get(history).content.decode().count("<td>Deleted.</td>") == 2
+        page = staff.get(detail(pet)).content.decode()
+        assert rex.pk in page
+        assert page.count("<td>Deleted.</td>") == 2
     key = row_of(rex).pk
     taken, back = put_back(staff, key, select_across=1)
     assert taken == "A pet with the same ID exists already, so these stay in the trash: Rex."
