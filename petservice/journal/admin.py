@@ -73,8 +73,8 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
         """Send the filtered events as a CSV file, after the export itself is in the audit."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        if request.method != "POST":
-            return HttpResponseRedirect(reverse("admin:journal_event_changelist"))
+        if request.method != "POST":  # after a login, for example
+            return HttpResponseRedirect(reverse("admin:journal_event_changelist", query=request.GET))
         form = EventFilterForm(request.GET)
         count = form.events()[: MAX_EXPORTED + 1].values("pk").count()
         if count > MAX_EXPORTED or not form.is_valid():

@@ -75,9 +75,16 @@ def test_a_row_shows_who_what_when_and_from_where(admin_client: Client, entries:
 def test_the_export_contains_the_filtered_entries_without_formulas_and_is_recorded(
     admin_client: Client, entries: list[Event]
 ) -> None:
-    response = admin_client.post(EXPORT, query_params={"kind": "changed", "person": "bea"})
+    page = admin_client.get(AUDIT, {"kind": "changed", "person": "bea"}).content.decode()
+    (url,) = re.findall('<form method="post" action="([^"]+)" id="audit-export">', page)
+    (name,) = re.findall('<button name="([^"]+)" [^>]+>Export these events', page)
 
-    rows = csv_rows(response)
+    asked = Client().post(unescape(url), {"csrfmiddlewaretoken": "x", name: "yes"}).content.decode()
+    assert "Log in with the same account, and you can send your form again." in asked
+    after = admin_client.get(unescape(url))
+    assert after["Location"] == f"{AUDIT}?kind=changed&person=bea"
+
+    rows = csv_rows(admin_client.post(unescape(url)))
     assert [(row["person"], row["number"], row["message"]) for row in rows] == [
         ("bea", "934", ""),
         ("bea", "1", "'=1+1"),
