@@ -79,7 +79,7 @@ def close_log(database: Any) -> None:
 def _require_missing(target: Path) -> None:
     for path in (target, *(Path(f"{target}{log}") for log in LOGS)):
         if path.exists():
-            what_to_do = "it exists and is not replaced: move it away together with its -wal, or name another file"
+            what_to_do = "it exists and is not replaced: move it away together with its -wal, or name another place"
             raise FileExistsError(errno.EEXIST, what_to_do, str(path))
 
 

@@ -106,7 +106,7 @@ def test_failed_backup_replaces_no_file_and_leaves_none(tmp_path: Path) -> None:
     (data / "petservice.sqlite3").unlink()
     stopped_service(data).execute("CREATE TABLE pet (id)")
     assert f"{precious}: it exists and is not replaced: " in refusal(data, precious, "backup_database")
-    assert "No such file or directory. Nothing was written." in refusal(
+    assert "No such file or directory. Nothing was written to " in refusal(
         data, tmp_path / "nowhere" / "pets.backup", "backup_database"
     )
 

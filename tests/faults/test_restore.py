@@ -77,7 +77,7 @@ def test_what_is_no_backup_is_refused_and_leaves_no_database(tmp_path: Path, bac
         (content[:8192] + b"x" * 8192 + content[16384:], "database disk image is malformed"),
     ):
         file.write_bytes(wrong)
-        assert f"{sentence}. Nothing was restored." in refusal(folder, file)
+        assert f"{sentence}. Nothing was restored from {file}." in refusal(folder, file)
 
     shutil.copy(backup, file)
     with stopped_service(tmp_path, f"sqlite:///{file}").database() as database:
@@ -141,5 +141,5 @@ def test_a_full_disk_leaves_no_database(tmp_path: Path, backup: Path) -> None:
     )
 
     assert ended.returncode == 1
-    assert "Nothing was restored." in ended.stderr
+    assert "Nothing was restored from " in ended.stderr
     assert files(tmp_path) == {}

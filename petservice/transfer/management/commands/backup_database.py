@@ -25,7 +25,7 @@ class Command(BaseCommand):
         source = Path(connection.settings_dict["NAME"])
         if not source.is_file():
             raise CommandError(f"There is no database yet: {source}")
-        with all_or_nothing("written"):
+        with all_or_nothing(f"written to {file}"):
             copy_database(source, file, is_in_use=True)
         with suppress(OSError):  # the backup is complete, whoever may write to the data directory
             settings.LAST_BACKUP.touch(mode=0o600)

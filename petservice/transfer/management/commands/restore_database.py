@@ -29,7 +29,7 @@ class Command(BaseCommand):
         if logs := [log for log in LOGS if Path(f"{file}{log}").exists() and Path(f"{file}{log}").stat().st_size]:
             raise CommandError(f"{file} is a database in use, not a backup, because it has a {logs[0]}: use a backup.")
         target = Path(connection.settings_dict["NAME"]).resolve()
-        with all_or_nothing("restored"):
+        with all_or_nothing(f"restored from {file}"):
             try:
                 with exclude_services(target):
                     copy_database(file, target, is_in_use=False)
