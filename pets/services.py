@@ -46,7 +46,7 @@ def create_pet_once(
     """
     now = now or timezone.now()
     texts: dict[str, Any] = {"name": name} | {field: optional.get(field) for field in OPTIONAL_TEXTS}
-    # First without a transaction, because a repeated request writes nothing, and SQLite has one writer at a time.
+    # First without a transaction, because a repeated request seldom writes, and SQLite has one writer at a time.
     pet = _recorded_pet(api_key, idempotency_key, texts, now)
     if pet is not None:
         return pet, False
