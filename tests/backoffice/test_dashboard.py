@@ -2,13 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection
 from datetime import UTC, datetime, time, timedelta
 from html import unescape
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -17,17 +15,14 @@ from django.utils import timezone
 
 from pets.models import Pet
 from pets.services import create_pet
-from petservice.accounts import groups
 from petservice.apikeys.models import IDLE_AFTER, NEVER_USED_AFTER, SOON, APIKey, KeyDay
-from petservice.backoffice import dashboard, sales
+from petservice.backoffice import sales
 from petservice.configuration.time_zone import zone
 from petservice.journal.models import Event
-from petservice.journal.recording import type_of
 from store.models import InventoryCounter, InventoryItem
 from tests.backoffice.clock import Clock
+from tests.backoffice.dashboard_page import DAY, INDEX, NOW, log, page
 from tests.backoffice.staff import granted, staff
-from tests.journal.events import create_event
-from tests.pets.changes import mark
 
 pytestmark = pytest.mark.django_db
 
@@ -37,29 +32,12 @@ FIGURE = re.compile(
 )
 
 
-INDEX = reverse("admin:index")
-NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
-DAY = timedelta(days=1)
-
-
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """A clock that stands at NOW."""
     clock = Clock(monkeypatch)
     clock.now = NOW
     return clock
-
-
-def page(client: Client) -> str:
-    return client.get(INDEX).content.decode()
-
-
-def log(kind: Event.Kind, records: Collection[Any], message: str = "") -> None:
-    """Add an event about each record to the journal."""
-    anna, _ = User.objects.get_or_create(username="anna")
-    shared = {"kind": kind, "account": anna, "account_name": "anna", "message": message}
-    for record in records:
-        create_event(record_type=type_of(record), record_id=str(record.pk), record_name=str(record), **shared)
 
 
 # Times of keys, from now, and the line that counts such a key.
@@ -273,82 +251,6 @@ def test_the_dashboard_of_an_empty_database_says_how_to_begin() -> None:
     for text in ("There are no pets yet", "There are no API keys yet"):
         assert text in viewer
     assert "first one" not in viewer
-
-
-# The last changes.
-
-
-def changes(client: Client) -> list[str]:
-    """Return the HTML of each change on the dashboard."""
-    return re.findall(r'<li class="(?:add|change|delete)link">.*?</li>', page(client), re.DOTALL)
-
-
-def name_in(change: str) -> str:
-    return unescape(re.findall(r"<bdi>(.*?)</bdi>", change)[0])
-
-
-def test_the_last_ten_changes_by_all_staff_are_shown_newest_first() -> None:
-    client = staff(is_superuser=True)
-    acme, _ = APIKey.objects.create_key(name="Acme")
-    log(Event.Kind.CHANGED, [acme] * dashboard.CHANGES)
-    pets = [create_pet(name=f"Pet {number}") for number in range(8)]
-    log(Event.Kind.ADDED, pets)
-    log(Event.Kind.CHANGED, [User.objects.get(username="someone")])
-    log(Event.Kind.CHANGED, [acme])
-    log(Event.Kind.CHANGED, InventoryItem.objects.filter(pk=pets[0].pk))
-
-    found = changes(client)
-    shown = [name_in(change) for change in found]
-
-    # A change without words is described by its kind, and not only by its icon.
-    assert all(re.search('<span class="change-text">Added\\s*</span>', change) for change in found[3:])
-    assert len(shown) == dashboard.CHANGES
-    assert shown[0] == "Pet 0"
-    assert shown[1].startswith("Acme")
-    assert shown[2] == "someone"
-    assert shown[3:] == [f"Pet {number}" for number in range(7, 0, -1)]
-
-
-def test_a_change_shows_the_author_the_change_and_the_time() -> None:
-    pet = create_pet(name="Rex")
-    log(Event.Kind.CHANGED, [pet], "Name changed from “Max” to “Rex”.")
-    Event.objects.update(at=NOW)
-
-    (change,) = changes(granted("view_pet"))
-
-    assert f'<a href="{reverse("admin:pets_pet_history", args=[pet.pk])}"><bdi>Rex</bdi></a>' in change
-    assert '<span class="model-name">pet</span>' in change
-    assert "Name changed from “<bdi>Max</bdi>” to “<bdi>Rex</bdi>”." in change
-    assert "<bdi>anna</bdi>" in change
-    assert '<time datetime="2026-03-10T12:00:00+00:00">2026-03-10 12:00 UTC</time>' in change
-
-
-def test_one_action_on_many_pets_is_one_line_with_its_undo(admin_user: User) -> None:
-    event = mark(admin_user, [create_pet(name=name) for name in ("Rex", "Tom", "Max")], "sold")
-    url = reverse("admin:pets_recentchange_change", args=[event.pk])
-
-    for may_undo, client in ((True, granted("view_pet", "change_pet")), (False, granted("view_pet", name="bo"))):
-        (change,) = changes(client)
-        assert "3 pets." in change
-        assert (f'href="{url}"' in change) == may_undo
-
-
-def test_changes_that_the_user_may_not_view_do_not_displace_others() -> None:
-    log(Event.Kind.CHANGED, [create_pet(name="Rex")])
-    log(Event.Kind.CHANGED, [APIKey.objects.create_key(name="Acme")[0]] * 2 * dashboard.CHANGES)
-
-    assert [name_in(change) for change in changes(staff(groups.PETS_AND_INVENTORY))] == ["Rex"]
-
-
-def test_the_link_of_a_deleted_pet_leads_to_its_history() -> None:
-    goes = create_pet(name="Goes")
-    log(Event.Kind.DELETED, [goes], "Gone.")
-    goes.delete()
-    client = granted("view_pet")
-
-    (url,) = re.findall(r'<a href="(/admin/pets/pet/[^"]+)"', "".join(changes(client)))
-
-    assert "<td>Gone.</td>" in client.get(url).content.decode()
 
 
 def test_the_number_of_queries_does_not_depend_on_the_number_of_pets() -> None:

@@ -4,10 +4,7 @@ import errno
 import json
 from collections.abc import Callable, Generator
 from datetime import UTC, datetime
-from io import StringIO
-from itertools import product
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -19,42 +16,19 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from pets.fields import OPTIONAL_TEXTS, new_pet_id
-from pets.files.rows import COLUMNS
 from pets.management.commands import export_pets, import_pets
 from pets.models import ImportedFile, Pet
 from pets.services import create_pet
 from petservice.api.validators import NOT_BLANK
-from petservice.configuration.time_zone import zone
 from petservice.journal.models import Event
 from store.services import inventory_counts
 from tests.backoffice.pages import messages
 from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.pet_pages import versions_shown
 from tests.pets.admin.test_bulk_actions import act
-from tests.pets.workbooks import saved, sheets
+from tests.pets.management.commands import all_pets, errors_of_import, run
 
 pytestmark = pytest.mark.django_db
-
-
-def run(command: str, *arguments: object) -> str:
-    """Run a command and return its standard error. The command must not write to standard output."""
-    output, errors = StringIO(), StringIO()
-    call_command(command, *map(str, arguments), stdout=output, stderr=errors, no_color=True)
-    assert not output.getvalue()
-    return errors.getvalue()
-
-
-def all_pets() -> list[tuple[Any, ...]]:
-    return list(Pet.objects.order_by("pk").values_list(*COLUMNS))
-
-
-def errors_of_import(file: Path, *arguments: object) -> list[str]:
-    """Run an import that fails, and return the lines of its errors."""
-    output = StringIO()
-    with pytest.raises(CommandError) as caught:
-        call_command("import_pets", str(file), *map(str, arguments), stderr=output, no_color=True)
-    assert caught.value.returncode == 1
-    return [*output.getvalue().splitlines(), str(caught.value)]
 
 
 def test_imported_pets_are_available_and_created_by_the_command(file: Callable[..., Path]) -> None:
@@ -202,62 +176,6 @@ def test_an_import_is_undone_if_the_audit_cannot_be_written_and_an_export_is_not
     assert (tmp_path / "out.csv").read_bytes().startswith(b"id,name")
 
 
-# Tables whose columns are not those of pets.
-
-TABLE = (
-    "Unsere Tiere\n\nRufname;Art;Zustand;Aufnahme;Preis\nRex;Hund;Weg;25.11.2026 18:10;10\n;Hase;frei;;\nMia;;frei;;9\n"
-)
-MEANINGS = ("--columns", "Rufname=name", "art=tag", "Zustand=status", "Aufnahme=created_at")
-OTHERS = ("--statuses", "weg=sold", "FREI=available", "--dates", "day.month.year", "--skip-unnamed")
-
-
-def test_the_options_say_what_the_columns_statuses_and_dates_mean(file: Callable[..., Path], settings: Any) -> None:
-    settings.STORE_TIME_ZONE = zone("Europe/Berlin")
-
-    run("import_pets", file(TABLE, "pets.txt"), *MEANINGS, *OTHERS)
-
-    (rex, mia) = sorted(pet[1:5] for pet in all_pets())[::-1]
-    assert rex == ("Rex", "Hund", "sold", datetime.fromisoformat("2026-11-25T18:10+01:00"))
-    assert mia[:3] == ("Mia", None, "available")
-
-
-def test_the_sheet_of_a_workbook_and_the_encoding_of_a_text_are_options(file: Callable[..., Path]) -> None:
-    book = saved(sheets(Dogs=[["name"], ["Rex"]], Cats=[["name"], ["Mia"]]))
-
-    run("import_pets", file(book, "pets.xlsx"), "--sheet", "Cats")
-    run("import_pets", file("name\nŽofie\n".encode("cp1250")), "--encoding", "cp1250")
-
-    assert [pet[1] for pet in all_pets()] == ["Mia", "Žofie"]
-
-
-@pytest.mark.parametrize(
-    ("table", "options", "error"),
-    [
-        (TABLE, (), "line 3: the first line must name the columns"),
-        (TABLE, ("--columns", "Name=name"), "line 3: there is no column 'Name', or more than one."),
-        ("Art;Art\nRex;dog\n", ("--columns", "Art=name"), "line 1: there is no column 'Art', or more than one."),
-        (TABLE, ("--columns", "Art=tag"), "line 3: the first line must name the columns"),
-        (TABLE, ("--columns", "Rufname=name", "Art=name"), "line 3: the first line must name the columns"),
-        (TABLE, MEANINGS, "line 4: created_at must be a time"),
-        (TABLE, (*MEANINGS, *OTHERS[:-1]), "line 5: name is required."),
-    ],
-)
-def test_what_the_options_leave_open_is_an_error(
-    file: Callable[..., Path], table: str, options: tuple[str, ...], error: str
-) -> None:
-    errors = errors_of_import(file(table), *options)
-
-    assert any(one.startswith(error) for one in errors)
-    assert errors[-1].startswith("Nothing was imported.")
-    assert all_pets() == []
-
-
-@pytest.mark.parametrize("option", ["name", "=name", "Art=species"])
-def test_an_option_that_gives_no_column_a_meaning_is_rejected(option: str) -> None:
-    with pytest.raises(CommandError, match="must be a text of the file, =, and one of id, name, tag"):
-        call_command("import_pets", "pets.csv", "--columns", option)
-
-
 # The export.
 
 
@@ -368,14 +286,3 @@ def test_export_then_import_gives_the_same_pets(tmp_path: Path, name: str, pets:
     run("import_pets", tmp_path / name)
 
     assert all_pets() == before
-
-
-@pytest.mark.once
-def test_a_file_name_without_a_known_extension_needs_a_format(file: Callable[..., Path], tmp_path: Path) -> None:
-    for command, name in product(("import_pets", "export_pets"), ("-", "pets", "pets.pdf")):
-        with pytest.raises(CommandError, match=r"unknown: add --format csv or --format jsonl( or --format xlsx)?\."):
-            call_command(command, name)
-
-    run("import_pets", file('{"name": "Rex"}', "pets.txt"), "--format", "jsonl")
-    run("export_pets", tmp_path / "pets.json", "--format", "csv")
-    assert (tmp_path / "pets.json").read_text().startswith("id,name,tag")

@@ -1,0 +1,81 @@
+"""Options of the commands: what columns, statuses and dates mean, the sheet, the encoding and the format."""
+
+from collections.abc import Callable
+from datetime import datetime
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from petservice.configuration.time_zone import zone
+from tests.pets.management.commands import all_pets, errors_of_import, run
+from tests.pets.workbooks import saved, sheets
+
+pytestmark = pytest.mark.django_db
+
+
+TABLE = (
+    "Unsere Tiere\n\nRufname;Art;Zustand;Aufnahme;Preis\nRex;Hund;Weg;25.11.2026 18:10;10\n;Hase;frei;;\nMia;;frei;;9\n"
+)
+MEANINGS = ("--columns", "Rufname=name", "art=tag", "Zustand=status", "Aufnahme=created_at")
+OTHERS = ("--statuses", "weg=sold", "FREI=available", "--dates", "day.month.year", "--skip-unnamed")
+
+
+def test_the_options_say_what_the_columns_statuses_and_dates_mean(file: Callable[..., Path], settings: Any) -> None:
+    settings.STORE_TIME_ZONE = zone("Europe/Berlin")
+
+    run("import_pets", file(TABLE, "pets.txt"), *MEANINGS, *OTHERS)
+
+    (rex, mia) = sorted(pet[1:5] for pet in all_pets())[::-1]
+    assert rex == ("Rex", "Hund", "sold", datetime.fromisoformat("2026-11-25T18:10+01:00"))
+    assert mia[:3] == ("Mia", None, "available")
+
+
+def test_the_sheet_of_a_workbook_and_the_encoding_of_a_text_are_options(file: Callable[..., Path]) -> None:
+    book = saved(sheets(Dogs=[["name"], ["Rex"]], Cats=[["name"], ["Mia"]]))
+
+    run("import_pets", file(book, "pets.xlsx"), "--sheet", "Cats")
+    run("import_pets", file("name\nŽofie\n".encode("cp1250")), "--encoding", "cp1250")
+
+    assert [pet[1] for pet in all_pets()] == ["Mia", "Žofie"]
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "error"),
+    [
+        (TABLE, (), "line 3: the first line must name the columns"),
+        (TABLE, ("--columns", "Name=name"), "line 3: there is no column 'Name', or more than one."),
+        ("Art;Art\nRex;dog\n", ("--columns", "Art=name"), "line 1: there is no column 'Art', or more than one."),
+        (TABLE, ("--columns", "Art=tag"), "line 3: the first line must name the columns"),
+        (TABLE, ("--columns", "Rufname=name", "Art=name"), "line 3: the first line must name the columns"),
+        (TABLE, MEANINGS, "line 4: created_at must be a time"),
+        (TABLE, (*MEANINGS, *OTHERS[:-1]), "line 5: name is required."),
+    ],
+)
+def test_what_the_options_leave_open_is_an_error(
+    file: Callable[..., Path], table: str, options: tuple[str, ...], error: str
+) -> None:
+    errors = errors_of_import(file(table), *options)
+
+    assert any(one.startswith(error) for one in errors)
+    assert errors[-1].startswith("Nothing was imported.")
+    assert all_pets() == []
+
+
+@pytest.mark.parametrize("option", ["name", "=name", "Art=species"])
+def test_an_option_that_gives_no_column_a_meaning_is_rejected(option: str) -> None:
+    with pytest.raises(CommandError, match="must be a text of the file, =, and one of id, name, tag"):
+        call_command("import_pets", "pets.csv", "--columns", option)
+
+
+@pytest.mark.once
+def test_a_file_name_without_a_known_extension_needs_a_format(file: Callable[..., Path], tmp_path: Path) -> None:
+    for command, name in product(("import_pets", "export_pets"), ("-", "pets", "pets.pdf")):
+        with pytest.raises(CommandError, match=r"unknown: add --format csv or --format jsonl( or --format xlsx)?\."):
+            call_command(command, name)
+
+    run("import_pets", file('{"name": "Rex"}', "pets.txt"), "--format", "jsonl")
+    run("export_pets", tmp_path / "pets.json", "--format", "csv")
+    assert (tmp_path / "pets.json").read_text().startswith("id,name,tag")
