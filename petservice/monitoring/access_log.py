@@ -62,7 +62,7 @@ class AccessRecord:
             self.route = shown_route(request.resolver_match.route)
         elif request.path_info.startswith(STATIC):  # WhiteNoise serves these without a URL pattern
             self.route = STATIC
-        elif request.path_info in PROBES and request.method in ("GET", "HEAD"):  # the middleware answers them
+        elif request.path_info in PROBES and request.method in ("GET", "HEAD"):  # refused before Django found the view
             self.route = request.path_info
         key = getattr(request, "auth", None)
         if key is not None:
