@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from enum import Enum, auto
+from http import HTTPStatus
 from typing import Any
 
 from gunicorn_h1c import H1CProtocol, LimitRequestHeaders, LimitRequestLine
@@ -19,15 +20,6 @@ from petservice.monitoring.counters import count
 from petservice.monitoring.redaction import echo
 from petservice.server import limits
 from petservice.server.messages import Response, Scope, encoded, head
-
-# The reasons of refusals in the metrics, by status.
-_REASONS = {
-    400: "malformed_request",
-    408: "slow_request",
-    414: "long_request_line",
-    431: "long_headers",
-    500: "no_response",
-}
 
 
 class State(Enum):
@@ -240,7 +232,7 @@ class Connection(asyncio.Protocol):
         self._cancel()
         if not self._has_responded:  # a second response would be read as the response to another request
             self._has_responded = True
-            count("refusals", _REASONS[status])
+            count("refusals", HTTPStatus(status).name.lower())
             sent = b",".join(value for name, value in self._parser.asgi_headers if name == b"x-request-id")
             request_id = scope.request_id if scope is not None else ""
             request_id = request_id or request_id_of({"HTTP_X_REQUEST_ID": sent.decode("latin-1")})

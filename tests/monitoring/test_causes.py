@@ -124,7 +124,7 @@ def test_kinds_of_errors(code: type[Exception] | str, kind: str) -> None:
         ("read", "read_only_key"),
         ("live", "key_of_other_environment"),
         ("write", "invalid"),
-        ("no HTTP", "malformed_request"),
+        ("no HTTP", "bad_request"),
     ],
 )
 def test_refusals_are_counted_by_reason(causes: Observed, kind: str | None, reason: str) -> None:
