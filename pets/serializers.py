@@ -1,16 +1,11 @@
 """The fields of a pet in requests and responses of the API."""
 
 from collections.abc import Sequence
-from operator import attrgetter
 from typing import Any
 
 from rest_framework import serializers
 
-from pets.fields import SHOWN
-from pets.models import Pet
 from petservice.api.serializers import IDField, TextField
-
-_values = attrgetter(*SHOWN)
 
 
 def shown(values: Sequence[str | None]) -> dict[str, Any]:
@@ -20,15 +15,15 @@ def shown(values: Sequence[str | None]) -> dict[str, Any]:
     return {"id": pet_id, "name": name} if tag is None else {"id": pet_id, "name": name, "tag": tag}
 
 
-class PetSerializer(serializers.Serializer[Pet]):
+class PetSerializer(serializers.Serializer[Sequence[str | None]]):
     """A pet as the API shows it."""
 
     id = IDField(help_text="Unique identifier, assigned by the service.")
     name = TextField(help_text="Display name of the pet.")
     tag = TextField(required=False, help_text="Category, for example a kind of animal. Absent if the pet has none.")
 
-    def to_representation(self, instance: Pet) -> dict[str, Any]:
-        return shown(_values(instance))
+    def to_representation(self, instance: Sequence[str | None]) -> dict[str, Any]:
+        return shown(instance)
 
 
 class CreatePetRequestSerializer(serializers.Serializer[Any]):

@@ -1,6 +1,7 @@
 """The API's operations on pets."""
 
 import re
+from operator import attrgetter
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -22,13 +23,15 @@ from petservice.monitoring.counters import count
 from petservice.monitoring.redaction import echo
 
 IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}", re.ASCII)
+_values = attrgetter(*SHOWN)
 
 
 @schema.pets
 class PetViewSet(ListModelMixin, APIViewSet):
     """The operations that list pets, create a pet and get a pet."""
 
-    queryset = Pet.objects.order_by("pk").only(*SHOWN)
+    # Not objects of the model, which would take a third of the time of a long list.
+    queryset = Pet.objects.order_by("pk").values_list(*SHOWN)
     pagination_class = KeysetPagination
 
     def get_serializer_class(self) -> type[BaseSerializer[Any]]:
@@ -49,7 +52,7 @@ class PetViewSet(ListModelMixin, APIViewSet):
             pet, is_new = _create_once(api_key, idempotency_key, sent.validated_data)
             count("idempotent_requests", "new" if is_new else "replayed")
         headers = self.created_headers(pet.id) | ({} if is_new else {"Idempotency-Replayed": "true"})
-        return Response(PetSerializer(pet).data, 201, headers=headers)
+        return Response(PetSerializer(_values(pet)).data, 201, headers=headers)
 
     # The OpenAPI document takes the name of the parameter from here: petId.
     def retrieve(self, request: Request, petId: str) -> Response:  # noqa: N803
