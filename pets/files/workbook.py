@@ -32,7 +32,9 @@ _FORMULA = re.compile(
 # A character that XML cannot have, or the low line of a text that looks like one, as spreadsheets write it.
 _ESCAPED = re.compile("_x(00[01][0-9A-Fa-f]|005[Ff])_")
 _MERGED = re.compile(rb'<mergeCell ref="([A-Z]+\d+:[A-Z]+(\d+))"')
-_END_OF_ROW = re.compile(rb"</(?:\w+:)?row>|(?=<(?:\w+:)?row[^<>]*/>)")
+_END_OF_ROW = re.compile(rb"</row>|(?=<row[^<>]*/>)")
+# The prefix of a namespace, which some programs write before the name of each tag.
+_PREFIX = re.compile(rb"(?<=<)\w+:|(?<=</)\w+:")
 # XML in another encoding than UTF-8, whose tags are not counted, or with an entity, which can stand for a long text
 # any number of times.
 _OTHER_ENCODING = re.compile(
@@ -62,7 +64,7 @@ def workbook_rows(file: File, name: str = "") -> Rows:
             names = ", ".join(repr(sheet.title) for sheet in _sheets(workbook))
             problem = f"The workbook has no visible sheet {name!r}; there are {names}."
             raise BrokenFileError(0, problem if name else _NOT_A_WORKBOOK)
-        xml = archive.read(sheet._worksheet_path)  # noqa: SLF001  # openpyxl has no other name
+        xml = _PREFIX.sub(b"", archive.read(sheet._worksheet_path))  # noqa: SLF001  # openpyxl has no other name
         # Comments could hide the end of a row.
         if b"<!" in xml or any(_size(row) > _MAX_TAGS_OF_ROW for row in _END_OF_ROW.split(xml)):
             raise BrokenFileError(0, _NOT_A_WORKBOOK)

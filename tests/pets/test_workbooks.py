@@ -73,6 +73,18 @@ def test_a_formula_has_its_result_or_a_sentence() -> None:
     assert cells(with_part(content, SHEET, calculate))[1:] == [(2, ["Rex", "dog"]), (3, ["Mia", ""])]
 
 
+def test_a_sheet_whose_tags_have_a_prefix_is_checked_like_others() -> None:
+    def add_prefixes(xml: bytes) -> bytes:
+        return re.sub(b"<(/?)", rb"<\1x:", xml).replace(b"xmlns=", b"xmlns:x=")
+
+    rows, formula = [HEADER, ["Rex", "dog"], ["Mia", None]], [HEADER, ["Rex", '="d"&"og"']]
+    merged = workbook(rows, lambda sheet: sheet.merge_cells("B2:B3"))
+
+    assert cells(with_part(workbook(rows), SHEET, add_prefixes))[1] == (2, ["Rex", "dog"])
+    for content in (workbook(formula), merged):
+        assert problem(with_part(content, SHEET, add_prefixes)) == problem(content)
+
+
 def test_only_merged_cells_below_the_header_are_rejected() -> None:
     rows = [["Our animals", None], HEADER, ["Rex", "dog"], ["Mia", None]]
 
