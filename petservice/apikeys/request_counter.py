@@ -58,7 +58,7 @@ class RequestCounter:
             retry=Retry(NoBackoff(), 0),  # a failed request is not retried
             protocol=2,  # version 3 has no advantage here and costs one more round trip per connection
         )
-        self._script: Any = self.redis.register_script(_SCRIPT)
+        self.script: Any = self.redis.register_script(_SCRIPT)
         # When Redis is asked again, on the monotonic clock, or 0 while it is available.
         self._paused_until = 0.0
 
@@ -74,7 +74,7 @@ class RequestCounter:
         if was_unavailable:  # only this request probes Redis, and the others do not wait
             self._paused_until = now + RESPONSE_TIMEOUT + RETRY_INTERVAL
         try:
-            microseconds: int = self._script(keys=[f"petservice:requests:{name}"], args=[limit])
+            microseconds: int = self.script(keys=[f"petservice:requests:{name}"], args=[limit])
         except (RedisError, OSError) as error:
             self._paused_until = time.monotonic() + RETRY_INTERVAL
             count("redis_failures", "count")

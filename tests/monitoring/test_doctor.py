@@ -26,6 +26,7 @@ from petservice.journal.models import Event
 from store.models import InventoryCounter
 from tests.backoffice.staff import staff
 from tests.concurrent_write import only_on_postgresql
+from tests.redis_server import RedisServer
 from tests.service import free_port, manage
 
 # The tests' own PostgreSQL does not wait for the disk.
@@ -108,6 +109,14 @@ def test_space_and_open_files_that_run_short_are_named(backed_up: Path, monkeypa
     assert findings["files", "warning"].startswith("A process may open 1,024 files. Raise the limit to 1,200")
     free["disk"] = 100 * 1024**2
     assert "100.0\xa0MB are free" in report()["disk", "error"]
+
+
+@pytest.mark.redis
+def test_a_redis_that_only_answers_and_does_not_count_is_an_error(backed_up: Path, redis_in_use: RedisServer) -> None:
+    assert report()["redis", "ok"].startswith("Redis answers in ")
+    redis_in_use.client.config_set("maxmemory", 1)
+
+    assert "used memory > 'maxmemory'" in report()["redis", "error"]
 
 
 @pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has its own backups")
