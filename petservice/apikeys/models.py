@@ -22,7 +22,7 @@ IDLE_AFTER = timedelta(days=90)
 NEVER_USED_AFTER = timedelta(days=7)
 # The highest request limit that a key can have. Redis stores about ten bytes for each request of the last minute.
 MAX_REQUESTS_PER_MINUTE = 100_000
-# The number of days for which the use of a key is kept, including today.
+# The number of days of use that are kept, and that the page of a key shows, including today.
 USAGE_DAYS = 30
 
 

@@ -9,7 +9,7 @@ import logging
 import threading
 from collections import Counter
 from contextlib import suppress
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 from django.db import Error, connection, transaction
 from django.db.models import Q
@@ -109,7 +109,7 @@ class UsageRecorder:
 
 @transaction.atomic
 def _write(counts: Counts, last: LastUses) -> None:
-    """Add uses to the database, and delete the days that no page shows any more."""
+    """Add uses to the database, and keep as many days with uses as pages show."""
     # In the order of keys, so that workers do not wait for each other in a circle.
     for key, day in sorted({(key, day) for key, day, _ in counts}):
         numbers = [counts[key, day, column] for column in ("requests", "client_errors", "server_errors")]
@@ -119,8 +119,10 @@ def _write(counts: Counts, last: LastUses) -> None:
         last_used_at = datetime.fromtimestamp(last_used, UTC)
         is_later = Q(last_used_at=None) | Q(last_used_at__lt=last_used_at)
         APIKey.objects.filter(is_later, pk=key).update(last_used_at=last_used_at, last_used_address=address)
-    today = _date_of(max(day for _, day, _ in counts))
-    KeyDay.objects.filter(day__lte=today - timedelta(days=USAGE_DAYS)).delete()
+    # Not by today's date, because a clock that is ahead for a moment would delete all days.
+    newest = KeyDay.objects.order_by("-day").values_list("day", flat=True).distinct()
+    for oldest in newest[USAGE_DAYS - 1 : USAGE_DAYS]:
+        KeyDay.objects.filter(day__lt=oldest).delete()
 
 
 def _date_of(day: int) -> date:

@@ -177,19 +177,20 @@ def test_a_deleted_key_does_not_keep_others_from_being_written(key_usage: UsageR
     assert [*KeyDay.objects.values_list("api_key", "requests")] == [(api_key.pk, 1)]
 
 
-def test_old_days_are_deleted(key_usage: UsageRecorder) -> None:
+def test_the_newest_days_are_kept_also_if_the_clock_was_ahead_for_a_moment(key_usage: UsageRecorder) -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme")
-    oldest = NOW.date() - (USAGE_DAYS - 1) * DAY
-    for day in (oldest - DAY, oldest):
-        KeyDay.objects.create(api_key=api_key, day=day, requests=1)
+    before = [NOW.date() - number * DAY for number in range(USAGE_DAYS, 0, -1)]
+    KeyDay.objects.bulk_create(KeyDay(api_key=api_key, day=day, requests=1) for day in before)
 
     use(key_usage, api_key.pk, NOW)
     key_usage.write()
+    assert sorted(days()) == [*before[1:], NOW.date()]
 
-    assert sorted(days()) == [oldest, NOW.date()]
-    use(key_usage, api_key.pk, NOW + DAY)
+    use(key_usage, api_key.pk, NOW + 400 * DAY)
     key_usage.write()
-    assert sorted(days()) == [NOW.date(), NOW.date() + DAY]
+    use(key_usage, api_key.pk, NOW)
+    key_usage.write()
+    assert sorted(days()) == [*before[2:], NOW.date(), NOW.date() + 400 * DAY]
 
 
 @only_on_postgresql
