@@ -9,9 +9,11 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from django.db.migrations.loader import MigrationLoader
 
+from tests.concurrent_write import only_on_postgresql
 from tests.databases import fresh_database_url
-from tests.service import log_in, running_service
+from tests.service import log_in, running_service, stopped_service
 
 RELEASED = Path(__file__).parent / "released"
 # All of PostgreSQL's schema, each as its table or kind, its name and its definition.
@@ -62,6 +64,21 @@ def test_an_upgraded_database_has_all_that_the_last_release_had_and_the_schema_o
             assert "Status changed from available to sold." in history
             assert rex in client.get("/admin/pets/pet/?q=re").raise_for_status().text
             assert "Acme" in client.get("/admin/apikeys/apikey/").raise_for_status().text
+        assert schema_of(url) == schema_of(migrated_url)
+
+
+@pytest.mark.long
+@only_on_postgresql
+def test_a_migration_outside_a_transaction_that_was_not_recorded_is_repeated(tmp_path: Path, migrated_url: str) -> None:
+    with fresh_database_url(tmp_path) as url:
+        load_released(url)
+        service = stopped_service(tmp_path, url)
+        released = set(service.execute("SELECT app, name FROM django_migrations"))
+        for key, migration in sorted(MigrationLoader(None).graph.nodes.items()):
+            if not migration.atomic and key not in released:
+                service.manage("migrate", *key)
+                service.execute("DELETE FROM django_migrations WHERE app = %s AND name = %s", *key)
+        service.manage("migrate")
         assert schema_of(url) == schema_of(migrated_url)
 
 

@@ -80,6 +80,9 @@ class TimeLimitedConnection(psycopg.Connection[Any]):
 class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
     """A schema editor with a lock timeout for migrations, which can repeat an interrupted concurrent index build."""
 
+    # An interrupted run outside a transaction may have left the column.
+    sql_create_column = "ALTER TABLE %(table)s ADD COLUMN IF NOT EXISTS %(column)s %(definition)s"
+
     def __enter__(self) -> "DatabaseSchemaEditor":
         super().__enter__()
         # Not outside a transaction: a concurrent index build blocks no writer, and a timeout would leave it invalid.
