@@ -68,8 +68,7 @@ def prepare(alias: str, models: list[type[Model]]) -> None:
     source = connections[DEFAULT_DB_ALIAS]
     connections[DEFAULT_DB_ALIAS] = database
     try:
-        with backend(alias).migration_lock():
-            call_command("migrate", database=alias, verbosity=0)
+        call_command("migrate", database=alias, verbosity=0)
     finally:
         connections[DEFAULT_DB_ALIAS] = source
 

@@ -48,8 +48,7 @@ class Command(BaseCommand):
         with _database():
             backend().begin_service()
             if is_embedded or migrate:
-                with backend().migration_lock():
-                    call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
+                call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
         time_limit.set(REQUEST_TIMEOUT)
         if is_embedded and not settings.LIVE:
             server.when_ready = self._set_up_on_first_use

@@ -1,0 +1,13 @@
+from typing import Any
+
+from django.core.management.commands import migrate
+
+from petservice.db.backend import backend
+
+
+class Command(migrate.Command):
+    """Django's command, which one process at a time runs on a database, and the others wait."""
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with backend(options["database"]).migration_lock():
+            super().handle(*args, **options)
