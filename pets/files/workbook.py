@@ -31,6 +31,8 @@ _FORMULA = re.compile(
 )
 # A character that XML cannot have, or the low line of a text that looks like one, as spreadsheets write it.
 _ESCAPED = re.compile("_x(00[01][0-9A-Fa-f]|005[Ff])_")
+# The format of numbers that are shown with zeros before them.
+_ZEROS = re.compile("0{2,20}")
 _MERGED = re.compile(rb'<mergeCell ref="([A-Z]+\d+:[A-Z]+(\d+))"')
 _END_OF_ROW = re.compile(rb"</row>|(?=<row[^<>]*/>)")
 # The prefix of a namespace, which some programs write before the name of each tag.
@@ -129,7 +131,8 @@ def _shown(cell: Any) -> str:
         return value.date().isoformat() if value.time() == time() else value.isoformat(" ", "seconds")
     if isinstance(value, bool):
         return str(value).upper()
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return text.zfill(len(cell.number_format)) if _ZEROS.fullmatch(cell.number_format) else text
 
 
 def _visible_rows(rows: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:

@@ -38,6 +38,13 @@ def test_cells_have_the_texts_that_people_see() -> None:
     assert cells(workbook([["name", *range(len(SEEN) - 1)], values]))[1] == (2, [*texts])
 
 
+def test_a_number_has_the_zeros_that_its_format_shows() -> None:
+    def format_numbers(sheet: Any) -> None:
+        sheet["A2"].number_format, sheet["B2"].number_format = "000", "0.00"
+
+    assert cells(workbook([HEADER, [7, 8.5]], format_numbers))[1] == (2, ["007", "8.5"])
+
+
 @pytest.mark.parametrize("name", ["=1+1", "'=1+1", "''@", "_x0041_", "__x001A__x0041_", "'Rex", " a \nb", "a\r\nb\r"])
 def test_a_name_of_an_exported_workbook_is_read_as_it_was(name: str) -> None:
     assert cells(exported_workbook([Pet(name=name)], ["name"])) == [(1, ["Name"]), (2, [name])]
