@@ -82,17 +82,27 @@ def _lines(text: IO[str]) -> Iterator[str]:
 
 def _header_of(lines: list[str], delimiters: list[str]) -> tuple[int, str]:
     """Return the position of the header among the first lines, and which of the separators the file has."""
-    # The first one has no text if the whole file has none.
-    visible = [position for position, line in enumerate(lines) if position == 0 or _VISIBLE_TEXT.search(line)]
     ranked = []
     for delimiter in delimiters:
-        rows = [[cell.strip(' "') for cell in lines[position].rstrip("\r\n").split(delimiter)] for position in visible]
+        records = _records(lines, delimiter)
+        positions, rows = [*records], [*records.values()]
         header = likely_header(rows)
         known = known_columns(rows[header])
         width = len(rows[header]) if known else median_low(map(len, rows))
-        ranked.append((known, width, visible[header], delimiter))
+        ranked.append((known, width, positions[header], delimiter))
     _, _, position, delimiter = max(ranked, key=itemgetter(0, 1))
     return position, delimiter
+
+
+def _records(lines: list[str], delimiter: str) -> dict[int, list[str]]:
+    """Return the cells of the first line and of each other record that has text, by the positions of its first line."""
+    records, position = {}, 0
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+    for cells in reader:
+        if position == 0 or _VISIBLE_TEXT.search("".join(cells)):
+            records[position] = [cell.strip(' "') for cell in cells]
+        position = reader.line_num
+    return records
 
 
 def _without_blanks_before_quotes(lines: Iterator[str], header: int, delimiter: str) -> Iterator[str]:

@@ -27,6 +27,9 @@ READ: dict[str, tuple[str, Pets]] = {
     "empty rows before the header": (';\r\n" ";\r\nname;tag\r\nMordka;cat\r\n', [(4, "Mordka", "cat")]),
     "many empty rows before the header": (";\n" * 30 + "name;tag\nMordka;cat\n", [(32, "Mordka", "cat")]),
     "the mark of DOS for the end": ("name,tag\r\nMordka,cat\r\n\x1a", MORDKA),
+    # Line breaks within cells.
+    "a header with line breaks": ('status;"\nname";"tag\n"\r\nsold;Mordka;cat\r\n', [(4, "Mordka", "cat")]),
+    "names of columns in a cell": ('name;tag\r\n"a\nname;tag;id";cat\r\n', [(2, "a\nname;tag;id", "cat")]),
     # A line that names the separator for a spreadsheet.
     "sep=;": ("sep=;\r\nname;tag\r\nMordka;cat\r\n", [(3, "Mordka", "cat")]),
     "sep=, after a byte order mark": ("\ufeffsep=,\r\nname,tag\r\nMordka,cat\r\n", [(3, "Mordka", "cat")]),
