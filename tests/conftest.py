@@ -26,6 +26,7 @@ from petservice.apikeys.models import APIKey
 from petservice.apikeys.usage import UsageRecorder
 from petservice.wsgi import Handler
 from tests import processes
+from tests.backoffice.clock import Clock
 from tests.backoffice.staff import PASSWORD
 from tests.databases import fresh_database_url, migrated_database_url, templates, url_of_the_test_database
 from tests.described import assert_described
@@ -138,6 +139,12 @@ def api(create_key: Callable[..., str]) -> Client:
 def ada(db: None) -> User:
     """A staff account with a password and no permissions."""
     return User.objects.create_user("ada", password=PASSWORD, is_staff=True)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of this process, which only the test moves."""
+    return Clock(monkeypatch)
 
 
 @pytest.fixture

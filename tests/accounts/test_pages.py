@@ -211,11 +211,11 @@ def test_a_name_with_letters_of_several_scripts_is_warned_about(admin_client: Cl
 
 def test_accounts_that_had_such_names_before_log_in_and_are_changed(admin_client: Client) -> None:
     for name in ("Älice", "älice"):
-        User.objects.create_user(name, password="a long one", is_staff=True)
+        User.objects.create_user(name, password=PASSWORD, is_staff=True)
 
     for name in ("Älice", "älice"):
         submit(admin_client, page_of(User.objects.get(username=name)), "account_form", {"full_name": f"{name} A"})
         assert User.objects.get(username=name).get_full_name() == f"{name} A"
-        response = log_in("a long one", name=name)
+        response = log_in(name=name)
         assert response.status_code == 302
         assert int(response.client.session["_auth_user_id"]) == User.objects.get(username=name).pk

@@ -12,6 +12,7 @@ from django.utils import timezone
 from petservice.apikeys.models import APIKey
 from petservice.journal.models import Event
 from tests.apikeys.forms import ADD, FORM, page_of
+from tests.backoffice.clock import Clock
 
 # PostgreSQL ends a transaction after an error, which SQLite does not.
 pytestmark = pytest.mark.once(on="postgresql")
@@ -33,18 +34,15 @@ def change(client: Client, record: APIKey, **fields: Any) -> Any:
 
 
 def test_a_new_key_is_read_only_and_expires_in_90_days_unless_staff_choose_otherwise(
-    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+    admin_client: Client, clock: Clock
 ) -> None:
-    now = timezone.now()
-    monkeypatch.setattr(timezone, "now", lambda: now)  # so that no day ends meanwhile
-
     response = admin_client.get(ADD)
     form = response.context["adminform"].form
 
     assert (form.get_initial_for_field(form.fields["access"], "access"), form["lifetime"].initial) == ("read", "90")
     assert form.initial.keys() == {"access"}
     labels = dict(form.fields["lifetime"].choices)
-    assert labels["90"] == f"After 90 days (on {now + 90 * DAY:%Y-%m-%d})"
+    assert labels["90"] == f"After 90 days (on {clock.now + 90 * DAY:%Y-%m-%d})"
     assert list(labels) == ["30", "90", "365", "never"]
     # Each button would lead to the page that shows the key.
     assert 'name="_save"' in response.content.decode()

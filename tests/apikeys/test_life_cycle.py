@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from petservice.apikeys.models import APIKey
 from tests.apikeys.forms import ADD, FORM, LIST, ROTATE, page_of, shown_key, status_with
+from tests.backoffice.clock import Clock
 from tests.service import Service
 
 # So many requests on separate connections reach every worker process.
@@ -39,14 +40,8 @@ def test_a_new_key_works_and_an_ended_one_is_rejected_immediately_in_every_worke
         assert statuses(service, plain) == [401] * REQUESTS, field
 
 
-def test_a_key_does_not_work_at_the_moment_at_which_it_expires(
-    create_key: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    moment = timezone.now()
-    plain = create_key(expires_at=moment)
-    monkeypatch.setattr(timezone, "now", lambda: moment)
-
-    assert status_with(plain) == 401
+def test_a_key_does_not_work_at_the_moment_at_which_it_expires(create_key: Callable[..., str], clock: Clock) -> None:
+    assert status_with(create_key(expires_at=clock.now)) == 401
 
 
 def test_no_plain_key_is_stored_or_shown_again_in_its_whole_life_cycle(admin_client: Client) -> None:

@@ -10,6 +10,7 @@ from django.utils import timezone
 from petservice.admin_pages.wording import relative
 from petservice.apikeys.models import APIKey, KeyDay
 from tests.apikeys.forms import LIST, page_of
+from tests.backoffice.clock import Clock
 
 pytestmark = pytest.mark.once
 
@@ -21,11 +22,8 @@ def page(client: Client, name: str, api_key: APIKey) -> str:
     return client.get(page_of(api_key, name)).content.decode()
 
 
-def test_the_page_of_a_key_shows_its_requests_and_errors_per_day(
-    admin_client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = timezone.now()
-    monkeypatch.setattr(timezone, "now", lambda: now)  # so that no day ends meanwhile
+def test_the_page_of_a_key_shows_its_requests_and_errors_per_day(admin_client: Client, clock: Clock) -> None:
+    now = clock.now
     used = {"last_used_at": now - timedelta(minutes=3), "last_used_address": "2001:db8::7"}
     api_key, _ = APIKey.objects.create_key(name="Acme", **used)
     other, _ = APIKey.objects.create_key(name="Other")

@@ -4,7 +4,8 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 
-PASSWORD = "a long one"
+# As that of the account `admin`, which pytest-django makes.
+PASSWORD = "password"
 
 
 def logged_in(user: User, *, enforce_csrf_checks: bool = False) -> Client:

@@ -33,9 +33,8 @@ FIGURE = re.compile(
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def clock(clock: Clock) -> Clock:
     """A clock that stands at NOW."""
-    clock = Clock(monkeypatch)
     clock.now = NOW
     return clock
 

@@ -79,15 +79,9 @@ def use_of(key: APIKey, now: datetime) -> str:
     return "idle" if key.last_used_at < now - 90 * DAY else ""
 
 
-@pytest.fixture
-def now(monkeypatch: pytest.MonkeyPatch) -> datetime:
-    """The present time, at which the clock stops for this test."""
-    return Clock(monkeypatch).now
-
-
 @pytest.mark.long
-def test_every_combination_lists_the_right_keys(admin_client: Client, now: datetime) -> None:
-    keys = {key.pk: key for key in unkind_records.create_keys(now)}
+def test_every_combination_lists_the_right_keys(admin_client: Client, clock: Clock) -> None:
+    keys = {key.pk: key for key in unkind_records.create_keys(clock.now)}
     # The columns of the list that can be sorted, by their numbers.
     columns = {"0": "name", "3": "created_at", "4": "expires_at", "5": "last_used_at"}
     orders = {"": ordered("apikeys_apikey", "created_at DESC, id DESC")}
@@ -115,8 +109,8 @@ def test_every_combination_lists_the_right_keys(admin_client: Client, now: datet
         return is_found and all(
             query.get(name, own) == own
             for name, own in {
-                "state": state_of(key, now),
-                "use": use_of(key, now),
+                "state": state_of(key, clock.now),
+                "use": use_of(key, clock.now),
                 "environment__exact": key.environment,
                 "access__exact": key.access,
             }.items()
@@ -128,12 +122,12 @@ def test_every_combination_lists_the_right_keys(admin_client: Client, now: datet
 
 
 @pytest.mark.long
-def test_every_combination_lists_the_right_accounts(admin_client: Client, now: datetime) -> None:
-    accounts = {account.pk: account for account in unkind_records.create_accounts(now)}
+def test_every_combination_lists_the_right_accounts(admin_client: Client, clock: Clock) -> None:
+    accounts = {account.pk: account for account in unkind_records.create_accounts(clock.now)}
     locked = {
         attempt.username
         for attempt in AccessAttempt.objects.all()
-        if attempt.failures_since_start >= 5 and attempt.attempt_time > now - timedelta(minutes=15)
+        if attempt.failures_since_start >= 5 and attempt.attempt_time > clock.now - timedelta(minutes=15)
     }
     by_name = ordered("auth_user", "username, id DESC")
 

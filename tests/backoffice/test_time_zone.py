@@ -123,10 +123,10 @@ def test_times_at_both_ends_of_the_calendar_are_shown_and_found(admin_client: Cl
 
 @pytest.mark.once
 def test_exports_have_times_in_utc_and_are_named_by_the_day_of_the_store(
-    admin_client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch
+    admin_client: Client, settings: Any, clock: Clock
 ) -> None:
     settings.STORE_TIME_ZONE = zone("Pacific/Kiritimati")
-    today = Clock(monkeypatch).now.astimezone(settings.STORE_TIME_ZONE).date()
+    today = clock.now.astimezone(settings.STORE_TIME_ZONE).date()
     pet = Pet.objects.create(name="Rex")
 
     pets = exported(admin_client, CSV)

@@ -132,9 +132,9 @@ def test_the_kinds_of_records_have_the_words_of_the_shop(admin_client: Client, a
 
 
 def test_what_a_colleague_sold_yesterday_is_two_clicks_away_and_leads_to_the_pets(
-    admin_client: Client, admin_user: User, monkeypatch: pytest.MonkeyPatch
+    admin_client: Client, admin_user: User, clock: Clock
 ) -> None:
-    yesterday = Clock(monkeypatch).now - timedelta(days=1)
+    yesterday = clock.now - timedelta(days=1)
     ada = User.objects.create_user("ada")
     rex, tom, max_ = (Pet.objects.create(name=name) for name in ("Rex", "Tom", "Max"))
     sold = mark(ada, [rex, tom], "sold", kind=Kind.SOLD, now=yesterday)

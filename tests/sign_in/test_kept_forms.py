@@ -23,7 +23,7 @@ NAME = 'Rex "<b>& Žofie'
 
 
 @pytest.fixture
-def browser(boss: User, ada: User) -> Client:
+def browser(admin_user: User, ada: User) -> Client:
     """A browser that checks CSRF tokens, in which the administrator is logged in."""
     User.objects.filter(pk=ada.pk).update(is_superuser=True)
     browser = Client(enforce_csrf_checks=True)
@@ -31,7 +31,7 @@ def browser(boss: User, ada: User) -> Client:
     return browser
 
 
-def log_in(browser: Client, page: Any = None, name: str = "boss") -> Any:
+def log_in(browser: Client, page: Any = None, name: str = "admin") -> Any:
     return log_in_again(browser, page or browser.get(LOGIN), PASSWORD, username=name)
 
 
@@ -56,7 +56,7 @@ def test_the_login_page_says_why_and_the_form_is_sent_again_with_one_click(brows
     assert (page.status_code, "no-store" in page["Cache-Control"]) == (200, True)
     assert "Your session has ended, or you logged out in another window. Nothing was changed." in text
     assert "Log in with the same account, and you can send your form again." in text
-    wrong = browser.post(LOGIN, fields_of(page, "login-form") | {"username": "boss", "password": "wrong"})
+    wrong = browser.post(LOGIN, fields_of(page, "login-form") | {"username": "admin", "password": "wrong"})
     offer = log_in(browser, wrong)
     assert (is_offered(offer), "no-store" in offer["Cache-Control"], Pet.objects.exists()) == (True, True, False)
     assert "Rex &quot;&lt;b&gt;&amp; Žofie" in offer.content.decode()
@@ -79,14 +79,14 @@ def test_a_form_from_before_a_logout_and_a_login_in_another_window_is_kept_and_a
     assert Pet.objects.get().name == NAME
 
 
-def test_a_login_replaces_a_security_token_that_is_not_from_a_login_of_its_account(boss: User, ada: User) -> None:
+def test_a_login_replaces_a_security_token_that_is_not_from_a_login_of_its_account(admin_user: User, ada: User) -> None:
     for earlier in ([], ["ada"]):
         browser = Client(enforce_csrf_checks=True)
         for name in earlier:
             log_in(browser, name=name)
         planted = fields_of(Client().get(LOGIN), "login-form")["csrfmiddlewaretoken"]
         browser.cookies["csrftoken"] = planted
-        end = browser.post(LOGIN, {"username": "boss", "password": PASSWORD, "csrfmiddlewaretoken": planted})
+        end = browser.post(LOGIN, {"username": "admin", "password": PASSWORD, "csrfmiddlewaretoken": planted})
 
         assert end.status_code == 302
         assert browser.post(ADD, {"name": "Rex", "csrfmiddlewaretoken": planted}).status_code == 403
@@ -130,7 +130,7 @@ def test_a_stranger_cannot_prepare_a_form_for_an_account(browser: Client) -> Non
     end_session(browser)
 
     login_page = browser.get(LOGIN)
-    fields = fields_of(login_page, "login-form") | {"username": "boss", "password": PASSWORD, "kept_form": kept}
+    fields = fields_of(login_page, "login-form") | {"username": "admin", "password": PASSWORD, "kept_form": kept}
     for form in (kept, "forged", kept[:-1] + ("a" if kept[-1] != "a" else "b")):
         assert not is_offered(browser.post(LOGIN, fields | {"kept_form": form}))
 

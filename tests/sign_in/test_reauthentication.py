@@ -28,29 +28,29 @@ def new_key(client: Client) -> dict[str, str]:
 
 
 def test_15_minutes_after_the_login_another_is_needed_and_the_form_can_be_sent_again(
-    boss_client: Client, clock: Clock
+    admin_client: Client, clock: Clock
 ) -> None:
     clock.advance(14 * MINUTE)
-    assert "This is the only time" in boss_client.post(ADD_KEY, new_key(boss_client)).content.decode()
+    assert "This is the only time" in admin_client.post(ADD_KEY, new_key(admin_client)).content.decode()
     APIKey.objects.all().delete()
     clock.advance(MINUTE)
 
-    asked = boss_client.post(ADD_KEY, new_key(boss_client))
+    asked = admin_client.post(ADD_KEY, new_key(admin_client))
     assert (asked.status_code, is_asked(asked), APIKey.objects.exists()) == (200, True, False)
     assert "no-store" in asked["Cache-Control"]
-    assert 'value="boss"' in asked.content.decode()
-    wrong = log_in_again(boss_client, asked, "wrong")
+    assert 'value="admin"' in asked.content.decode()
+    wrong = log_in_again(admin_client, asked, "wrong")
     assert (is_asked(wrong), APIKey.objects.exists()) == (True, False)
-    created = send_again(boss_client, log_in_again(boss_client, asked, PASSWORD))
+    created = send_again(admin_client, log_in_again(admin_client, asked, PASSWORD))
 
     assert "This is the only time" in created.content.decode()
     assert APIKey.objects.get().name == "Käse & <Söhne>"
-    assert "This is the only time" in boss_client.post(ADD_KEY, new_key(boss_client)).content.decode(), "asked again"
+    assert "This is the only time" in admin_client.post(ADD_KEY, new_key(admin_client)).content.decode(), "asked again"
 
 
-def test_an_account_with_a_factor_needs_its_code_as_well(boss: User, clock: Clock) -> None:
-    app = with_factor(boss)
-    client = log_in(name="boss", code=app.code()).client
+def test_an_account_with_a_factor_needs_its_code_as_well(admin_user: User, clock: Clock) -> None:
+    app = with_factor(admin_user)
+    client = log_in(name="admin", code=app.code()).client
     clock.advance(16 * MINUTE)
 
     asked = client.post(ADD_KEY, new_key(client))
@@ -63,7 +63,7 @@ def test_an_account_with_a_factor_needs_its_code_as_well(boss: User, clock: Cloc
 
 
 def test_every_change_of_keys_accounts_and_groups_asks_and_reading_does_not(
-    boss_client: Client, ada: User, clock: Clock
+    admin_client: Client, ada: User, clock: Clock
 ) -> None:
     key, _ = APIKey.objects.create_key(name="Acme")
     clock.advance(16 * MINUTE)
@@ -77,16 +77,16 @@ def test_every_change_of_keys_accounts_and_groups_asks_and_reading_does_not(
         reverse("admin:auth_group_add"),
     ]
 
-    assert [is_asked(boss_client.post(url, {"name": "x"})) for url in urls] == [True] * len(urls)
-    assert [is_asked(boss_client.get(url)) for url in urls] == [False] * len(urls)
-    asked = boss_client.post(reverse("admin:apikeys_apikey_revoke", args=[key.pk]), {"a": "1", "b": "2"})
+    assert [is_asked(admin_client.post(url, {"name": "x"})) for url in urls] == [True] * len(urls)
+    assert [is_asked(admin_client.get(url)) for url in urls] == [False] * len(urls)
+    asked = admin_client.post(reverse("admin:apikeys_apikey_revoke", args=[key.pk]), {"a": "1", "b": "2"})
     assert not APIKey.objects.exclude(revoked_at=None).exists()
-    assert send_again(boss_client, log_in_again(boss_client, asked, PASSWORD)).status_code == 302
+    assert send_again(admin_client, log_in_again(admin_client, asked, PASSWORD)).status_code == 302
     assert APIKey.objects.exclude(revoked_at=None).exists()
 
 
-def test_a_session_on_a_shared_computer_stays_one(boss: User, clock: Clock) -> None:
-    client = log_in(name="boss", is_shared="on").client
+def test_a_session_on_a_shared_computer_stays_one(admin_user: User, clock: Clock) -> None:
+    client = log_in(name="admin", is_shared="on").client
     clock.advance(16 * MINUTE)
 
     log_in_again(client, client.post(ADD_KEY, new_key(client)), PASSWORD)
@@ -94,15 +94,15 @@ def test_a_session_on_a_shared_computer_stays_one(boss: User, clock: Clock) -> N
     assert client.session["is_shared_computer"]
 
 
-def test_a_factor_that_another_session_set_up_is_asked_for_at_once(boss: User, boss_client: Client) -> None:
-    app = with_factor(boss)
-    asked = boss_client.get(KEYS)
-    posted = boss_client.post(ADD_KEY, {"name": "Acme", "access": "read"})
+def test_a_factor_that_another_session_set_up_is_asked_for_at_once(admin_user: User, admin_client: Client) -> None:
+    app = with_factor(admin_user)
+    asked = admin_client.get(KEYS)
+    posted = admin_client.post(ADD_KEY, {"name": "Acme", "access": "read"})
     assert (is_asked(asked), is_asked(posted)) == (True, True)
 
-    assert log_in_again(boss_client, asked, PASSWORD, app.code())["Location"] == KEYS
-    assert not is_asked(boss_client.get(KEYS))
-    other = logged_in(boss)
+    assert log_in_again(admin_client, asked, PASSWORD, app.code())["Location"] == KEYS
+    assert not is_asked(admin_client.get(KEYS))
+    other = logged_in(admin_user)
     posted = other.post(ADD_KEY, {"name": "Acme", "access": "read"})
     created = send_again(other, log_in_again(other, posted, PASSWORD, app.code()))
     assert "Please correct the errors below." in created.content.decode(), "the form did not continue"
@@ -116,39 +116,39 @@ def change(client: Client, old: str, **others: str) -> int:
 
 
 @pytest.mark.usefixtures("clock")  # which counts failures of a quarter of an hour together
-def test_guesses_of_the_present_password_are_failed_logins(boss: User, boss_client: Client) -> None:
-    assert [change(boss_client, "guess") for _ in range(LIMIT)] == [200] * (LIMIT - 1) + [429]
+def test_guesses_of_the_present_password_are_failed_logins(admin_user: User, admin_client: Client) -> None:
+    assert [change(admin_client, "guess") for _ in range(LIMIT)] == [200] * (LIMIT - 1) + [429]
 
-    assert change(boss_client, PASSWORD) == 429
-    boss.refresh_from_db()
-    assert boss.check_password(PASSWORD)
+    assert change(admin_client, PASSWORD) == 429
+    admin_user.refresh_from_db()
+    assert admin_user.check_password(PASSWORD)
     failures = Event.objects.filter(kind=Event.Kind.LOGIN_FAILED)
-    assert [*failures.values_list("account_name", "count")] == [("boss", LIMIT)]
+    assert [*failures.values_list("account_name", "count")] == [("admin", LIMIT)]
 
 
 def test_a_change_of_the_password_is_recorded_and_forgets_guesses_and_typing_errors_count_for_nothing(
-    boss: User, boss_client: Client
+    admin_user: User, admin_client: Client
 ) -> None:
-    assert [change(boss_client, PASSWORD, new_password2="x") for _ in range(LIMIT)] == [200] * LIMIT
-    assert [change(boss_client, "") for _ in range(LIMIT)] == [200] * LIMIT
-    assert [change(boss_client, "guess") for _ in range(LIMIT - 1)] == [200] * (LIMIT - 1)
+    assert [change(admin_client, PASSWORD, new_password2="x") for _ in range(LIMIT)] == [200] * LIMIT
+    assert [change(admin_client, "") for _ in range(LIMIT)] == [200] * LIMIT
+    assert [change(admin_client, "guess") for _ in range(LIMIT - 1)] == [200] * (LIMIT - 1)
 
-    assert change(boss_client, PASSWORD) == 302
+    assert change(admin_client, PASSWORD) == 302
 
-    assert audit_of(boss)[-1] == ("boss", "account_changed", "Password changed by the person.")
-    assert log_in("wrong", name="boss", address="127.0.0.1").status_code == 200
-    assert log_in(NEW_PASSWORD, name="boss", address="127.0.0.1").status_code == 302
-    assert boss_client.get(PASSWORD_CHANGE).status_code == 200, "the session has ended"
+    assert audit_of(admin_user)[-1] == ("admin", "account_changed", "Password changed by the person.")
+    assert log_in("wrong", name="admin", address="127.0.0.1").status_code == 200
+    assert log_in(NEW_PASSWORD, name="admin", address="127.0.0.1").status_code == 302
+    assert admin_client.get(PASSWORD_CHANGE).status_code == 200, "the session has ended"
 
 
 @only_on_postgresql
 def test_an_account_that_is_deactivated_while_its_password_changes_stays_deactivated(
-    boss: User, boss_client: Client
+    admin_user: User, admin_client: Client
 ) -> None:
-    deactivated = User.objects.filter(pk=boss.pk)
+    deactivated = User.objects.filter(pk=admin_user.pk)
 
     with write_before('UPDATE "auth_user"', lambda: deactivated.update(is_active=False, is_superuser=False)):
-        assert change(boss_client, PASSWORD) == 403
+        assert change(admin_client, PASSWORD) == 403
 
-    boss.refresh_from_db()
-    assert (boss.is_active, boss.is_superuser) == (False, False)
+    admin_user.refresh_from_db()
+    assert (admin_user.is_active, admin_user.is_superuser) == (False, False)
