@@ -17,6 +17,9 @@ from tests.databases import fresh_database_url
 from tests.service import log_in, manage, running_service, stopped_service
 
 RELEASED = Path(__file__).parent / "released"
+# The history of the released version, which had no audit, and the same of the journal.
+HISTORY = "SELECT action_time, object_id, object_repr FROM django_admin_log"
+JOURNAL = "SELECT at, record_id, record_name FROM journal_event JOIN journal_item ON event_id = journal_event.id"
 # All of PostgreSQL's schema, each as its table or kind, its name and its definition.
 SCHEMA = """
 SELECT table_name, column_name,
@@ -49,7 +52,13 @@ def test_an_upgraded_database_has_all_that_the_last_release_had_and_the_schema_o
     (folder := tmp_path / "released").mkdir()
     with fresh_database_url(folder) as url:
         key = load_released(url)
+        history = stopped_service(folder, url).execute(HISTORY)
         with running_service(folder, DATABASE_URL=url) as service, service.client(key) as client:
+            assert service.execute(JOURNAL) == service.execute(HISTORY) == history != []
+            assert service.execute("SELECT account_name, kind, record_type, message FROM journal_event") == [
+                ("bob", "changed", "pets.pet", "Status changed from available to sold.")
+            ]
+            assert service.execute("SELECT sold_at FROM pets_pet WHERE sold_at IS NOT NULL") == [history[0][:1]]
             pets = client.get("/v1/pets").raise_for_status().json()
             assert sorted(pet["name"] for pet in pets) == ["Polly", "Rex", "Zoë", "Барсик"]
             assert client.get("/v1/store/inventory").json() == {"available": 2, "pending": 0, "sold": 2}
@@ -61,8 +70,8 @@ def test_an_upgraded_database_has_all_that_the_last_release_had_and_the_schema_o
             assert client.get("/v1/store/inventory").json()["available"] == 3
             (rex,) = (pet["id"] for pet in pets if pet["name"] == "Rex")
             log_in(client, "bob", "a password of bob")
-            history = client.get(f"/admin/pets/pet/{rex}/history/").raise_for_status().text
-            assert "Status changed from available to sold." in history
+            page = client.get(f"/admin/pets/pet/{rex}/history/").raise_for_status().text
+            assert "Status changed from available to sold." in page
             assert rex in client.get("/admin/pets/pet/?q=re").raise_for_status().text
             assert "Acme" in client.get("/admin/apikeys/apikey/").raise_for_status().text
         assert schema_of(url) == schema_of(migrated_url)
