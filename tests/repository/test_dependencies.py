@@ -1,10 +1,35 @@
 """Every licence of the lock file is allowed. tests/running/test_package.py compares its pins with the ranges."""
 
-import pytest
+import re
+import tomllib
+from importlib.metadata import Distribution, distribution
 
-from tests.repository.dependencies import LOCK, PROJECT, installed, licences
+import pytest
+from packaging.requirements import Requirement
+
+from tests.documents import ROOT
 
 pytestmark = pytest.mark.once
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+LOCK = ROOT / "petservice" / "deploy" / "requirements.txt"
+
+
+def installed() -> dict[str, Distribution]:
+    """Return the packages of the lock file by name, as they are installed here."""
+    pins = map(Requirement, re.findall(r"^\w.*(?= \\$)", LOCK.read_text(), re.MULTILINE))
+    return {pin.name: distribution(pin.name) for pin in pins if not pin.marker or pin.marker.evaluate()}
+
+
+def licences(package: Distribution) -> set[str]:
+    """Return the names of the package's licences, as the package gives them."""
+    metadata = package.metadata
+    classifiers = {line for line in metadata.get_all("Classifier", []) if line.startswith("License :: ")}
+    expression = metadata.get("License-Expression")
+    if classifiers and not expression:
+        return {line.rpartition(" :: ")[2] for line in classifiers}
+    expression = expression or metadata.get("License") or "unknown"
+    return {name.strip("()") for name in re.split(" AND | OR ", expression)}
 
 
 def test_every_licence_is_allowed() -> None:
