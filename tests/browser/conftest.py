@@ -188,5 +188,8 @@ def picture(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
     folder, failed = os.environ.get(PICTURES), request.session.testsfailed
     yield
     if page and (folder or request.session.testsfailed > failed):
-        name = re.sub(r"\W+", "-", request.node.name)
-        page.screenshot(path=Path(folder or tmp_path) / f"{name}.png", full_page=True)
+        take_picture(page, folder or tmp_path, request.node.name)
+
+
+def take_picture(page: Page, folder: str | Path, name: str, *, full_page: bool = True) -> None:
+    page.screenshot(path=Path(folder, re.sub(r"\W+", "-", name) + ".png"), full_page=full_page)

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 import pytest
@@ -19,7 +18,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.browser import form_pages
 from tests.browser.accessibility import severe_problems
-from tests.browser.conftest import PICTURES, change_window, log_in_as_staff, watched
+from tests.browser.conftest import PICTURES, change_window, log_in_as_staff, take_picture, watched
 from tests.service import Service, log_in
 
 # Returns the texts of the title, and of the buttons next to it, that another part of the page covers.
@@ -59,23 +58,10 @@ LISTS = {
 NOT_PAGES = {"openapi"}
 
 
-class Mode(NamedTuple):
-    """The size of a window and its theme. A zoom of 200 % halves the size that a page has for its layout."""
-
-    width: int
-    height: int
-    theme: str
-
-
-MODES = {
-    "light-1440": Mode(1440, 900, "light"),
-    "dark-1440": Mode(1440, 900, "dark"),
-    "light-390": Mode(390, 844, "light"),
-    "dark-390": Mode(390, 844, "dark"),
-    "light-zoomed": Mode(720, 450, "light"),
-    "dark-zoomed": Mode(720, 450, "dark"),
-}
-
+# A zoom of 200 % halves the size that a page has for its layout.
+SIZES = {"1440": (1440, 900), "390": (390, 844), "zoomed": (720, 450)}
+# Width, height and theme of a window, by name.
+MODES = {f"{theme}-{name}": (*size, theme) for name, size in SIZES.items() for theme in ("light", "dark")}
 # Each theme and both narrow sizes, for a run that keeps no screenshots. Most faults of layout are in narrow windows.
 ESSENTIAL_MODES = ("dark-390", "light-zoomed")
 # Further widths of windows, for texts that are wider than a page.
@@ -135,7 +121,7 @@ def test_links_lead_to_every_list_and_every_record(pages: dict[str, str]) -> Non
 
 
 def test_every_page_fits_its_window_and_is_accessible(browser: Browser, site: Service, pages: dict[str, str]) -> None:
-    page, complaints = open_window(browser, site, MODES[CHECKED_MODES[0]])
+    page, complaints = open_window(browser, site)
     shown = pages | LISTS
     wrong = {name: problems(page, url, name) for name, url in shown.items() if name not in PUBLIC}
     page.context.clear_cookies()
@@ -152,7 +138,7 @@ def test_every_page_fits_its_window_and_is_accessible(browser: Browser, site: Se
 def test_the_responses_to_forms_fit_their_window_and_are_accessible(
     browser: Browser, site: Service, tmp_path: Path
 ) -> None:
-    page, complaints = open_window(browser, site, MODES[CHECKED_MODES[0]])
+    page, complaints = open_window(browser, site)
     wrong = {name: problems_of(page, f"form {name}") for name in form_pages.show_each(page, tmp_path)}
     page.context.close()
 
@@ -160,14 +146,12 @@ def test_the_responses_to_forms_fit_their_window_and_are_accessible(
     assert [text for text in complaints if "404 (Not Found)" not in text] == []
 
 
-def open_window(browser: Browser, site: Service, mode: Mode) -> tuple[Page, list[str]]:
+def open_window(browser: Browser, site: Service) -> tuple[Page, list[str]]:
     """Return an empty page of a logged-in administrator, and a list of the problems that the browser reports later."""
     context = browser.new_context(base_url=site.url)
     log_in_as_staff(context, site)
     complaints = watched(context, site)
-    page = context.new_page()
-    change_window(page, *mode)
-    return page, complaints
+    return context.new_page(), complaints
 
 
 def problems(page: Page, url: str, name: str) -> list[str]:
@@ -179,26 +163,18 @@ def problems(page: Page, url: str, name: str) -> list[str]:
 
 
 def problems_of(page: Page, name: str) -> list[str]:
-    """Return the problems of the open page in all modes, and take screenshots if a folder for them is named.
-
-    The first mode is the one in which the page was loaded, so different modes load the pages in turn.
-    """
+    """Return the problems of the open page in all modes, and take screenshots if a folder for them is named."""
     found = []
-    size = page.viewport_size
-    for mode in sorted(CHECKED_MODES, key=lambda it: size != {"width": MODES[it].width, "height": MODES[it].height}):
+    for mode in CHECKED_MODES:
+        width, *_ = MODES[mode]
         change_window(page, *MODES[mode])
         if folder := os.environ.get(PICTURES):
-            picture = Path(folder) / f"{file_name(name)}-{mode}.png"
-            page.screenshot(path=picture, full_page="zoomed" not in mode)
-        found += [f"{mode}: {problem}" for problem in problems_in_one_mode(page, MODES[mode].width)]
+            take_picture(page, folder, f"{name} {mode}", full_page="zoomed" not in mode)
+        found += [f"{mode}: {problem}" for problem in problems_in_one_mode(page, width)]
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         found += beyond_the_window(page, width)
     return found
-
-
-def file_name(name: str) -> str:
-    return re.sub(r"\W+", "-", name).strip("-")
 
 
 def problems_in_one_mode(page: Page, width: int) -> list[str]:
