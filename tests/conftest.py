@@ -14,6 +14,7 @@ import psycopg
 import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache as django_cache
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client, client
 from django.test.utils import setup_databases, teardown_databases
@@ -145,6 +146,17 @@ def ada(db: None) -> User:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock of this process, which only the test moves."""
     return Clock(monkeypatch)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[str, str]]:
+    """Return a function that runs a management command, and returns its standard output and standard error."""
+
+    def run(*arguments: str) -> tuple[str, str]:
+        call_command(*arguments)
+        return capsys.readouterr()
+
+    return run
 
 
 @pytest.fixture

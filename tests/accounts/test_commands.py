@@ -1,10 +1,10 @@
 """Django's commands that change accounts leave an entry in the audit."""
 
-from io import StringIO
+from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import connection
 
 from petservice.journal.models import Event
@@ -13,6 +13,7 @@ from tests.accounts.pages import NEW_PASSWORD, audit_of
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 RUN_BY = "Run by the operating system user "
+Run = Callable[..., tuple[str, str]]
 
 
 @pytest.fixture(autouse=True)
@@ -21,14 +22,7 @@ def _typed_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("getpass.getpass", lambda *_, **__: NEW_PASSWORD)
 
 
-def run(*arguments: str) -> str:
-    """Run a command, and return what it writes to standard error."""
-    errors = StringIO()
-    call_command(*arguments, stdout=StringIO(), stderr=errors)
-    return errors.getvalue()
-
-
-def test_a_new_superuser_is_in_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_superuser_is_in_the_audit(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", NEW_PASSWORD)
 
     run("createsuperuser", "--noinput", "--username", "eve", "--email", "")
@@ -38,7 +32,7 @@ def test_a_new_superuser_is_in_the_audit(monkeypatch: pytest.MonkeyPatch) -> Non
     assert message.startswith(f"Added by the command createsuperuser. Role: Administrator. {RUN_BY}")
 
 
-def test_a_changed_password_is_in_the_audit_and_nothing_if_no_password_was_changed(ada: User) -> None:
+def test_a_changed_password_is_in_the_audit_and_nothing_if_no_password_was_changed(run: Run, ada: User) -> None:
     with pytest.raises(CommandError, match="does not exist"):
         run("changepassword", "eve")
     assert not Event.objects.exists()
@@ -51,11 +45,11 @@ def test_a_changed_password_is_in_the_audit_and_nothing_if_no_password_was_chang
     assert message.startswith(f"Password changed by the command changepassword. {RUN_BY}")
 
 
-def test_an_audit_that_cannot_be_written_does_not_prevent_the_change(ada: User) -> None:
+def test_an_audit_that_cannot_be_written_does_not_prevent_the_change(run: Run, ada: User) -> None:
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE journal_event RENAME TO missing")
 
-    errors = run("changepassword", "ada")
+    _, errors = run("changepassword", "ada")
 
     assert "The audit cannot be written (" in errors
     assert "The account is saved." in errors

@@ -11,7 +11,7 @@ from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.sign_in import sessions
 from tests.accounts.pages import audit_of, new_link, page_of, use
 from tests.backoffice.login import ELSEWHERE, fail, log_in
-from tests.backoffice.pages import messages, read
+from tests.backoffice.pages import messages, read, submit
 from tests.backoffice.staff import is_logged_in, logged_in
 from tests.concurrent_write import only_on_postgresql, write_before
 
@@ -148,7 +148,7 @@ def test_the_sessions_of_an_account_that_becomes_staff_again_by_a_role_do_not_be
     session = logged_in(ada)
     User.objects.filter(pk=ada.pk).update(is_staff=False)
 
-    admin_client.post(page_of(ada), read(admin_client, page_of(ada), "account_form") | {"role": PETS_AND_INVENTORY})
+    submit(admin_client, page_of(ada), "account_form", {"role": PETS_AND_INVENTORY})
 
     assert User.objects.get(pk=ada.pk).is_staff
     assert not is_logged_in(session)

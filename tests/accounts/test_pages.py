@@ -3,7 +3,6 @@
 import re
 from datetime import UTC, datetime
 from html import unescape
-from io import StringIO
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from petservice.accounts.groups import PETS_AND_INVENTORY, PETS_INVENTORY_AND_KEYS
 from tests.accounts.pages import ADD, LIST, NEW, audit_of, link_in, new_account, page_of
 from tests.backoffice.login import PASSWORD, fail, log_in
-from tests.backoffice.pages import messages, read, submit, text_of
+from tests.backoffice.pages import messages, read, send, submit, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -28,10 +27,6 @@ def rows(client: Client, query: str = "") -> dict[str, list[str]]:
     cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in body.split("<tr>")[1:]]
     texts = [[unescape(re.sub("<[^>]*>", "", cell)) for cell in row] for row in cells]
     return {name: [full_name, role, state, factor, last] for name, state, role, factor, full_name, last in texts}
-
-
-def save(client: Client, account: User, fields: dict[str, str]) -> Any:
-    return client.post(page_of(account), fields | {"_save": "Save"}, follow=True)
 
 
 def permissions_of(account: User) -> set[str]:
@@ -117,7 +112,7 @@ def test_a_change_is_in_the_history_and_in_the_audit_with_old_and_new_values(adm
     fields = read(admin_client, page_of(account), "account_form")
     assert fields["role"] == PETS_AND_INVENTORY
 
-    save(admin_client, account, fields | {"username": "eva", "full_name": "", "role": PETS_INVENTORY_AND_KEYS})
+    send(admin_client, page_of(account), fields | {"username": "eva", "full_name": "", "role": PETS_INVENTORY_AND_KEYS})
 
     changes = (
         "User name changed from “eve” to “eva”. Full name changed from “Eve Adams” to nothing. "
@@ -140,13 +135,13 @@ def test_what_was_set_by_hand_is_shown_and_kept_by_a_save_until_a_role_replaces_
     assert custom in page
     assert f'href="{reverse("admin:auth_user_change", args=[account.pk])}"' in page
 
-    save(admin_client, account, read(admin_client, page_of(account), "account_form") | {"username": "handy"})
+    submit(admin_client, page_of(account), "account_form", {"username": "handy"})
     assert rows(admin_client)["handy"][:2] == ["Hand Made", "Custom"]
     assert permissions_of(account) == before
     assert User.objects.get(pk=account.pk).last_name == "Made"
 
     for role in ("Administrator", PETS_AND_INVENTORY):
-        save(admin_client, account, read(admin_client, page_of(account), "account_form") | {"role": role})
+        submit(admin_client, page_of(account), "account_form", {"role": role})
     assert [message for _, _, message in audit_of(account)][1:] == [
         f"Role changed from {custom} to Administrator.",
         "Role changed from Administrator to Pets and inventory.",
@@ -185,7 +180,7 @@ def test_a_name_that_differs_only_in_case_or_form_is_refused(admin_client: Clien
 
     assert added(admin_client, new) == [f"There is already an account with the name “{existing}”. Choose another name."]
     with pytest.raises(CommandError, match="There is already an account with the name"):
-        call_command("createsuperuser", "--noinput", "--username", new, "--email", "", stdout=StringIO())
+        call_command("createsuperuser", "--noinput", "--username", new, "--email", "")
     assert not User.objects.filter(username=User.normalize_username(new)).exclude(username=existing).exists()
 
 

@@ -80,17 +80,15 @@ def test_a_key_that_was_revoked_while_its_page_was_open_is_not_changed(admin_cli
     assert APIKey.objects.get().name == "Acme"
 
 
-def test_keys_with_the_same_name_have_their_prefixes_and_a_complete_key_finds_its_own(admin_client: Client) -> None:
+def test_keys_with_the_same_name_have_their_prefixes_in_the_list(admin_client: Client) -> None:
     soon = timezone.now() + timedelta(days=13)
-    (first, plain), (second, _) = (APIKey.objects.create_key(name="Acme", expires_at=soon) for _ in range(2))
+    made = [APIKey.objects.create_key(name="Acme", expires_at=soon)[0] for _ in range(2)]
 
     shown = admin_client.get(LIST).content.decode()
-    found = admin_client.get(LIST, {"q": plain}).context["cl"].result_list
 
-    for api_key in (first, second):
+    for api_key in made:
         assert f'Acme <span class="key-prefix">{api_key.prefix}…</span></a>' in shown
     assert shown.count('<span class="badge badge-soon">Expires soon</span>') == 2
-    assert list(found) == [first]
 
 
 Kind = Event.Kind

@@ -1,9 +1,9 @@
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from io import StringIO
 
 import pytest
 from django.conf import LazySettings
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.utils import timezone
 
 from petservice.apikeys import keys
@@ -14,17 +14,7 @@ from petservice.journal.models import Event
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 
-def create_api_key(*arguments: str) -> tuple[str, str]:
-    """Run the command, and return its standard output and standard error."""
-    output, errors = StringIO(), StringIO()
-    call_command("create_api_key", *arguments, stdout=output, stderr=errors, no_color=True)
-    return output.getvalue(), errors.getvalue()
-
-
-def revoke_api_key(*arguments: str) -> str:
-    output = StringIO()
-    call_command("revoke_api_key", *arguments, stdout=output)
-    return output.getvalue()
+Run = Callable[..., tuple[str, str]]
 
 
 def assert_recorded(kind: str, start: str) -> None:
@@ -35,8 +25,8 @@ def assert_recorded(kind: str, start: str) -> None:
     assert entry.message.startswith(start)
 
 
-def test_create_api_key_writes_the_key_and_nothing_else_to_standard_output() -> None:
-    output, errors = create_api_key("Acme's web shop")
+def test_create_api_key_writes_the_key_and_nothing_else_to_standard_output(run: Run) -> None:
+    output, errors = run("create_api_key", "Acme's web shop")
 
     api_key = APIKey.objects.get()
     assert output == f"{output.strip()}\n"
@@ -49,12 +39,12 @@ def test_create_api_key_writes_the_key_and_nothing_else_to_standard_output() -> 
     assert_recorded("key_created", start)
 
 
-def test_create_api_key_uses_its_options(settings: LazySettings) -> None:
+def test_create_api_key_uses_its_options(run: Run, settings: LazySettings) -> None:
     settings.REDIS_URL = "redis://127.0.0.1/0"
     before = timezone.now()
 
     options = ("--read-only", "--expires-in", "90d", "--environment", "live", "--requests-per-minute", "600")
-    output, _ = create_api_key("Acme", *options)
+    output, _ = run("create_api_key", "Acme", *options)
 
     api_key = APIKey.objects.get()
     assert keys.environment_of(output.strip()) == "live"
@@ -89,33 +79,33 @@ SPANS = ("", "90", "d", "0d", "-1d", "1.5d", "1w", "90 d", "1d12h", "\u0661d", "
         (["Acme", "--requests-per-minute", "600"], "--requests-per-minute needs Redis: set REDIS_URL"),
     ],
 )
-def test_create_api_key_rejects_invalid_arguments(arguments: list[str], message: str) -> None:
+def test_create_api_key_rejects_invalid_arguments(run: Run, arguments: list[str], message: str) -> None:
     with pytest.raises(CommandError, match=message):
-        create_api_key(*arguments)
+        run("create_api_key", *arguments)
 
     assert not APIKey.objects.exists()
 
 
 @pytest.mark.parametrize("length", [keys.PREFIX_LENGTH, None], ids=["prefix", "complete key"])
-def test_revoke_api_key_revokes_the_key_and_does_not_print_it(length: int | None) -> None:
+def test_revoke_api_key_revokes_the_key_and_does_not_print_it(run: Run, length: int | None) -> None:
     api_key, plain = APIKey.objects.create_key(name="Acme")
     APIKey.objects.create_key(name="Other")
 
-    assert revoke_api_key(plain[:length]) == f"Revoked {api_key}.\n"
+    assert run("revoke_api_key", plain[:length]) == (f"Revoked {api_key}.\n", "")
 
     assert APIKey.objects.exclude(revoked_at=None).get() == api_key
     assert_recorded("key_revoked", "Revoked by the command revoke_api_key. Run by the operating system user ")
 
 
-def test_revoke_api_key_reports_that_a_key_is_already_revoked() -> None:
+def test_revoke_api_key_reports_that_a_key_is_already_revoked(run: Run) -> None:
     api_key, plain = APIKey.objects.create_key(name="Acme", revoked_at=datetime(2026, 3, 1, 12, tzinfo=UTC))
 
-    assert revoke_api_key(plain[:18]) == f"{api_key} is already revoked, since 2026-03-01 12:00:00 UTC.\n"
+    assert run("revoke_api_key", plain[:18])[0] == f"{api_key} is already revoked, since 2026-03-01 12:00:00 UTC.\n"
     assert APIKey.objects.get().revoked_at == datetime(2026, 3, 1, 12, tzinfo=UTC)
     assert not Event.objects.exists()
 
 
-def test_revoke_api_key_rejects_a_prefix_that_is_unknown_or_too_short() -> None:
+def test_revoke_api_key_rejects_a_prefix_that_is_unknown_or_too_short(run: Run) -> None:
     _, plain = APIKey.objects.create_key(name="Acme")
 
     for text, message in (
@@ -123,6 +113,6 @@ def test_revoke_api_key_rejects_a_prefix_that_is_unknown_or_too_short() -> None:
         *((plain[:length], "is too short: give the first 18 characters") for length in (0, 1, 10, 17)),
     ):
         with pytest.raises(CommandError, match=message):
-            revoke_api_key(text)
+            run("revoke_api_key", text)
 
     assert not APIKey.objects.get().is_revoked

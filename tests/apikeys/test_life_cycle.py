@@ -1,14 +1,12 @@
 """The life cycle of API keys: changes hold immediately, secrets are not stored, and invalid keys are rejected."""
 
 from collections.abc import Callable
-from io import StringIO
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.sessions.models import Session
-from django.core.management import call_command
 from django.db import IntegrityError
 from django.test import Client
 from django.urls import reverse
@@ -44,7 +42,9 @@ def test_a_key_does_not_work_at_the_moment_at_which_it_expires(create_key: Calla
     assert status_with(create_key(expires_at=clock.now)) == 401
 
 
-def test_no_plain_key_is_stored_or_shown_again_in_its_whole_life_cycle(admin_client: Client) -> None:
+def test_no_plain_key_is_stored_or_shown_again_in_its_whole_life_cycle(
+    admin_client: Client, run: Callable[..., tuple[str, str]]
+) -> None:
     pages: list[Any] = []
 
     def staff(url: str, fields: Any = None) -> Any:
@@ -54,9 +54,8 @@ def test_no_plain_key_is_stored_or_shown_again_in_its_whole_life_cycle(admin_cli
     # Staff and the command create keys, and clients use them, also for forbidden and invalid requests.
     writer = shown_key(staff(ADD, FORM | {"name": "Web shop"}))
     reader = shown_key(staff(ADD, FORM | {"name": "Report", "access": "read", "form_token": str(uuid4())}))
-    output, errors = StringIO(), StringIO()
-    call_command("create_api_key", "Import", stdout=output, stderr=errors)
-    imported = output.getvalue().strip()
+    output, errors = run("create_api_key", "Import")
+    imported = output.strip()
     answers: list[Any] = []
     for plain, created in ((writer, 201), (reader, 403), (imported, 201), (writer[:-1], 401)):
         client = Client(headers={"X-API-Key": plain, "Idempotency-Key": "once"})
@@ -71,19 +70,18 @@ def test_no_plain_key_is_stored_or_shown_again_in_its_whole_life_cycle(admin_cli
     staff(page_of(report), FORM | {"name": "Reports"})
     replacement = shown_key(staff(page_of(shop, "rotate"), ROTATE))
     staff(page_of(shop, "revoke"), {"post": "yes"})
-    call_command("revoke_api_key", replacement, stdout=StringIO())
+    run("revoke_api_key", replacement)
     for url in (ADD, LIST, page_of(shop), page_of(shop, "history"), reverse("admin:index")):
         staff(url)
     assert [status_with(plain) for plain in (writer, replacement, reader)] == [401, 401, 200]
 
-    stored = StringIO()
-    call_command("dumpdata", stdout=stored)
+    stored, _ = run("dumpdata")
     for model in ("apikeys.apikey", "sessions.session", "journal.event", "pets.idempotencyrecord"):
-        assert f'"{model}"' in stored.getvalue()
+        assert f'"{model}"' in stored
     places = {
-        "tables": stored.getvalue(),
+        "tables": stored,
         "sessions": str([session.get_decoded() for session in Session.objects.all()]),
-        "standard error": errors.getvalue(),
+        "standard error": errors,
         "addresses and headers": "\n".join(f"{page.request['PATH_INFO']} {page.headers}" for page in pages + answers),
         "responses to the client": "\n".join(response.content.decode() for response in answers),
     }
