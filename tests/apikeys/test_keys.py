@@ -34,7 +34,3 @@ def test_anything_else_is_not_a_key(text: str) -> None:
 def test_the_checksum_is_the_crc_32_in_base62() -> None:
     assert keys.checksum("123456789") == "3jZRME", "the standard check value, CBF43926 in hexadecimal"
     assert keys.checksum("") == "000000"
-
-
-def test_prefix_shows_the_environment_and_eight_characters_of_the_secret() -> None:
-    assert keys.prefix(HEAD) == "pets_test_01234567"

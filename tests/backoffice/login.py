@@ -32,10 +32,6 @@ def log_in(
     return client.post(f"{LOGIN}?next={INDEX}", {"username": name, "password": password, **sent})
 
 
-def is_logged_in(response: HttpResponse) -> bool:
-    return (response.status_code, response.headers.get("Location")) == (302, INDEX)
-
-
 def fail(times: int = LIMIT, **login: Any) -> HttpResponse:
     """Try wrong passwords, and return the last response."""
     return [log_in(f"guess {number}", **login) for number in range(times)][-1]

@@ -17,7 +17,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from petservice.journal.models import Event
 from petservice.sign_in import factors
 from tests.backoffice.clock import Clock
-from tests.backoffice.login import ADD, ELSEWHERE, HERE, INDEX, LIMIT, LOGIN, fail, is_logged_in, log_in
+from tests.backoffice.login import ADD, ELSEWHERE, HERE, INDEX, LIMIT, LOGIN, fail, log_in
 from tests.backoffice.pages import fields_of, messages
 from tests.backoffice.staff import PASSWORD, logged_in
 from tests.concurrent_write import only_on_postgresql, write_before
@@ -54,7 +54,7 @@ def test_a_login_needs_the_password_and_the_code(app: Authenticator) -> None:
     assert "sessionid" not in client.cookies
     code = app.code()
     assert "This code is wrong" not in log_in("wrong", code=code, client=client).content.decode()
-    assert is_logged_in(log_in(code=f" {code[:3]} {code[3:]}", client=client)), "the wrong password used the code up"
+    assert log_in(code=f" {code[:3]} {code[3:]}", client=client).status_code == 302, "the wrong password used it up"
     assert client.get("/admin/").status_code == 200
     assert Event.objects.filter(kind="second_factor").count() == 0, "a correct code is no event of its own"
 
@@ -62,9 +62,9 @@ def test_a_login_needs_the_password_and_the_code(app: Authenticator) -> None:
 def test_a_recovery_code_works_once_in_place_of_a_code_and_is_recorded(ada: User) -> None:
     _, codes = set_up(logged_in(ada))
 
-    assert is_logged_in(log_in(code=codes[3].upper()))
-    assert not is_logged_in(log_in(code=codes[3]))
-    assert is_logged_in(log_in(code=codes[4].replace("-", " ")))
+    assert log_in(code=codes[3].upper()).status_code == 302
+    assert log_in(code=codes[3]).status_code != 302
+    assert log_in(code=codes[4].replace("-", " ")).status_code == 302
     entries = Event.objects.filter(kind="second_factor", message__startswith="Recovery code used")
     assert [(entry.account, entry.address, entry.message[-7:]) for entry in entries] == [
         (ada, HERE, "8 left."),
@@ -132,7 +132,7 @@ def test_wrong_codes_lock_the_account_for_the_address_like_wrong_passwords(app: 
     assert log_in().status_code == 429
     assert AccessAttempt.objects.get().failures_since_start == LIMIT
     end_the_wait()
-    assert is_logged_in(log_in(code=code, address=ELSEWHERE)), "the owner is locked out, or the code was used up"
+    assert log_in(code=code, address=ELSEWHERE).status_code == 302, "the owner is locked out, or the code was used up"
 
 
 def test_wrong_codes_from_very_many_addresses_delay_codes_but_not_recovery_codes(ada: User) -> None:
@@ -142,10 +142,10 @@ def test_wrong_codes_from_very_many_addresses_delay_codes_but_not_recovery_codes
 
     code = app.code()
     assert "one of your recovery codes" in log_in(code=code).content.decode()
-    assert is_logged_in(log_in(code=codes[0]))
+    assert log_in(code=codes[0]).status_code == 302
     TOTPDevice.objects.update(throttling_failure_timestamp=timezone.now() - timedelta(days=4))
 
-    assert is_logged_in(log_in(code=code)), "the wait did not end, or the code was used up"
+    assert log_in(code=code).status_code == 302, "the wait did not end, or the code was used up"
     assert TOTPDevice.objects.get().throttling_failure_count == 0
 
 
