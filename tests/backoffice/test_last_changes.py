@@ -18,7 +18,7 @@ from tests.backoffice.dashboard_page import NOW, log, page
 from tests.backoffice.staff import granted, staff
 from tests.pets.changes import mark
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once(on="postgresql")]
 
 
 def changes(client: Client) -> list[str]:

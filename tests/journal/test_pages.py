@@ -25,7 +25,8 @@ from tests.backoffice.staff import staff
 from tests.journal.events import create_event
 from tests.pets.changes import mark, request_of
 
-pytestmark = pytest.mark.django_db
+# The list model and the query plans have the filters on both databases.
+pytestmark = [pytest.mark.django_db, pytest.mark.once(on="postgresql")]
 
 AUDIT = reverse("admin:journal_event_changelist")
 EXPORT = reverse("admin:journal_event_export")
