@@ -4,24 +4,24 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from pets.fields import new_pet_id
 from tests.databases import migrated_database_url, new_database
-from tests.faults.servers import Server, new_cluster, primary
+from tests.faults.servers import Server, new_server, primary
 from tests.service import stopped_service
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The files of a server with an empty database and with one that has all tables, for the servers of tests."""
-    folder = tmp_path_factory.mktemp("cluster")
-    with new_cluster(folder / "data") as server:
-        with psycopg.connect(server.empty_url, autocommit=True) as database:
-            database.execute("CREATE DATABASE migrated")
-        stopped_service(folder, server.url).manage("migrate", "--verbosity", "0")
-    return folder / "data"
+    with new_server() as server:
+        server.run("initdb --username=postgres --auth=trust --encoding=UTF8 --no-sync")
+        server.start()
+        server.sql("CREATE DATABASE migrated")
+        stopped_service(tmp_path_factory.mktemp("cluster"), server.url).manage("migrate", "--verbosity", "0")
+        server.stop("fast")
+        yield server.folder
 
 
 @pytest.fixture

@@ -104,28 +104,14 @@ def run_lines(lines: str, folder: Path, **variables: str) -> str:
 
 
 @contextmanager
-def new_cluster(target: Path) -> Iterator[Server]:
-    """Create and start a server, and at the end stop it and copy its files to `target`."""
-    with new_server() as server:
-        server.run("initdb --username=postgres --auth=trust --encoding=UTF8 --no-sync")
-        server.start()
-        yield server
-        server.stop("fast")
-        _copy(server.folder, target)
-
-
-@contextmanager
 def primary(cluster: Path, **settings: str) -> Iterator[Server]:
     """Start a new server with a copy of the files of `cluster`, and stop it at the end."""
     with new_server() as server:
-        _copy(cluster, server.folder)
+        subprocess.run(
+            ["cp", "-a", "-T", cluster, server.folder], check=True
+        )  # with the owner and the mode of each file
         server.start(**settings)
         yield server
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Copy a folder with the owner and the mode of each file."""
-    subprocess.run(["cp", "-a", "-T", source, target], check=True)
 
 
 @contextmanager
