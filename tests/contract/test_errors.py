@@ -3,6 +3,7 @@
 import logging
 import uuid
 from collections.abc import Callable
+from unittest.mock import Mock
 
 import pytest
 from django.conf import LazySettings
@@ -10,19 +11,14 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.test import RequestFactory
 from django.test.client import ClientHandler
-from rest_framework.exceptions import MethodNotAllowed
 
 from pets.views import PetViewSet
-from petservice.monitoring.logs import LineFormatter
+from petservice.monitoring.logs import JSONFormatter, LineFormatter
 from tests.contract.rows.row import WRITE
-from tests.contract.test_table import assert_api_response, assert_failure
-from tests.contract.transports import ClientTransport, Reply
+from tests.contract.test_table import assert_failure
+from tests.contract.transports import ClientTransport
 
 CAUSE = "raised on purpose"
-
-
-def crash(*args: object) -> None:
-    raise RuntimeError(CAUSE)
 
 
 class CrashingMiddleware:
@@ -36,53 +32,32 @@ class CrashingMiddleware:
         raise RuntimeError(CAUSE)
 
 
-def assert_crash(reply: Reply) -> None:
-    assert reply.status == 500
-    assert reply.json() == {"error": {"code": "internal_error", "message": reply.error["message"]}}
-    assert CAUSE not in reply.body.decode()
-    assert "Traceback" not in reply.body.decode()
-
-
-def logged_crash(caplog: pytest.LogCaptureFixture) -> logging.LogRecord:
-    """Return the only log record with a traceback."""
-    (record,) = (record for record in caplog.records if record.exc_info)
-    assert record.exc_info
-    assert str(record.exc_info[1]) == CAUSE
-    return record
-
-
-@pytest.mark.parametrize(
-    ("exception", "status"), [(Http404("x"), 404), (PermissionDenied("x"), 403), (MethodNotAllowed("GET"), 404)]
-)
-def test_exceptions_that_a_view_may_raise_have_the_envelope(
-    client_transport: ClientTransport, monkeypatch: pytest.MonkeyPatch, exception: Exception, status: int
-) -> None:
-    def refuse(*args: object, **kwargs: object) -> None:
-        raise exception
-
-    monkeypatch.setattr(PetViewSet, "retrieve", refuse)
-
-    path = f"/v1/pets/{uuid.UUID(int=7)}"
-    assert_failure(client_transport.send("GET", path, WRITE), status)
-
-
-@pytest.mark.parametrize("debug", [False, True])
-def test_crash_in_a_view_is_reported_only_in_the_log(
+@pytest.mark.parametrize(("debug", "formatter"), [(False, JSONFormatter), (True, LineFormatter)])
+@pytest.mark.parametrize(("kind", "status"), [(Http404, 404), (PermissionDenied, 403), (RuntimeError, 500)])
+def test_an_exception_of_a_view_has_the_envelope_and_only_a_crash_a_traceback_in_the_log(
     client_transport: ClientTransport,
     settings: LazySettings,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     debug: bool,
+    formatter: type[logging.Formatter],
+    kind: type[Exception],
+    status: int,
 ) -> None:
     settings.DEBUG = debug
-    monkeypatch.setattr(PetViewSet, "list", crash)
-    monkeypatch.setattr(caplog.handler, "formatter", LineFormatter())
+    key = client_transport.seed["write"]
+    monkeypatch.setattr(PetViewSet, "retrieve", Mock(side_effect=kind(f"{CAUSE} with {key}")))
+    monkeypatch.setattr(caplog.handler, "formatter", formatter("%(request_id)s %(message)s"))
 
-    reply = client_transport.send("GET", "/v1/pets", WRITE)
+    reply = client_transport.send("GET", f"/v1/pets/{uuid.UUID(int=7)}", WRITE)
 
-    assert_crash(reply)
-    assert_api_response(reply)
-    assert logged_crash(caplog).request_id == reply.header("X-Request-ID")  # type: ignore[attr-defined]
+    assert_failure(reply, status)
+    assert CAUSE not in reply.body.decode()
+    logged, is_crash = caplog.text, status == 500
+    assert logged.count("Traceback") == is_crash
+    assert (f"RuntimeError: {CAUSE} with {key[:18]}" in logged) == is_crash
+    assert key[18:] not in logged
+    assert reply.header("X-Request-ID") in logged or not is_crash
 
 
 def test_crash_in_the_first_middleware_has_the_envelope(
@@ -93,5 +68,7 @@ def test_crash_in_the_first_middleware_has_the_envelope(
 
     response = ClientHandler()(RequestFactory().get("/v1/pets").environ)
 
-    assert_crash(Reply(response.status_code, [], response.content))
-    logged_crash(caplog)
+    assert response.status_code == 500
+    assert b'{"error":{"code":"internal_error","message":"' in response.content
+    assert CAUSE not in response.content.decode()
+    assert [str(record.exc_info[1]) for record in caplog.records if record.exc_info] == [CAUSE]

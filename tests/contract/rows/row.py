@@ -36,7 +36,7 @@ ODD_TYPES = (
     *(f"text/plain; {text}" for text in ("x*=nonsense''a", "x*=undefined''%41", "x*=idna''%ff", "x*1*;x*")),
 )
 UNKNOWN_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
-CODES = {400: "bad_request", 401: "unauthorized", 403: "forbidden", 404: "not_found"}
+CODES = {400: "bad_request", 401: "unauthorized", 403: "forbidden", 404: "not_found", 500: "internal_error"}
 
 
 def key(name: str) -> Headers:
