@@ -1,5 +1,5 @@
 <?php
-// A client program with the client that the OpenAPI Generator's `php` generates: `php php.php URL KEY`, beside `lib`.
+// A client program with the client that the OpenAPI Generator's `php` generates: `php php.php URL KEY`, in a folder beside `lib`.
 
 use OpenAPI\Client\Api\{DefaultApi, PetsApi, StoreApi};
 use OpenAPI\Client\{ApiException, Configuration};
@@ -7,7 +7,7 @@ use OpenAPI\Client\Model\{CreatePetRequest, ErrorCode, ErrorResponse};
 
 require '/usr/share/php/GuzzleHttp/autoload.php';
 spl_autoload_register(function (string $class): void {
-    require __DIR__ . '/lib/' . strtr(substr($class, strlen('OpenAPI\\Client\\')), '\\', '/') . '.php';
+    require __DIR__ . '/../lib/' . strtr(substr($class, strlen('OpenAPI\\Client\\')), '\\', '/') . '.php';
 });
 set_error_handler(fn ($level, $message) => throw new Exception($message), E_ALL & ~E_DEPRECATED);
 
