@@ -15,8 +15,8 @@ def test_expired_records_are_deleted_while_all_idempotency_keys_are_new(service:
     with Client(service) as client:
 
         def create(idempotency_key: str) -> None:
-            client.send(post(service_key, b'{"name":"Rex"}', f"Idempotency-Key: {idempotency_key}".encode()))
-            assert client.response().status == 201
+            once = f"Idempotency-Key: {idempotency_key}".encode()
+            assert client.response_to(post(service_key, b'{"name":"Rex"}', once)).status == 201
 
         create("expired")
         then = timezone.now() - services.IDEMPOTENCY_PERIOD
@@ -38,8 +38,7 @@ def test_a_name_that_is_no_text_fails_its_request_and_not_the_connection(service
     try:
         with Client(service) as client:
             for _ in range(2):
-                client.send(get(f"/v1/pets/{pet_id}", f"X-API-Key: {service_key}".encode()))
-                response = client.response()
+                response = client.response_to(get(f"/v1/pets/{pet_id}", f"X-API-Key: {service_key}".encode()))
                 assert (response.status, response.headers.get("connection")) == (500, None)
     finally:
         service.execute("DELETE FROM pets_pet WHERE id = %s", pet_id)

@@ -14,8 +14,7 @@ PET = b'{"name": "Rex"}'
 def line_of(observed: Observed, *parts: bytes) -> dict[str, object]:
     """Send one request, and return its line in the access log."""
     with Client(observed.service) as client:
-        client.send(*parts)
-        request_id = client.response(to_head=parts[0].startswith(b"HEAD")).headers["x-request-id"]
+        request_id = client.response_to(*parts, to_head=parts[0].startswith(b"HEAD")).headers["x-request-id"]
     found: list[dict[str, object]] = []
 
     def is_there() -> bool:
@@ -73,8 +72,7 @@ def send(observed: Observed, kinds: list[str]) -> Counter[Seen]:
     def send_one(kind: str) -> Seen:
         parts, seen = requests(observed.key)[kind]
         with Client(observed.service) as client:
-            client.send(parts)
-            client.response(to_head=parts.startswith(b"HEAD"))
+            client.response_to(parts, to_head=parts.startswith(b"HEAD"))
         return seen
 
     with ThreadPoolExecutor(4) as pool:

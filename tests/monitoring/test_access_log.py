@@ -1,7 +1,6 @@
 """The access log in JSON has one line for each request."""
 
 import json
-import select
 import socket
 import time
 from collections import Counter
@@ -58,9 +57,8 @@ def test_request_with_a_malformed_second_chunk_has_one_line(observed: Observed) 
             get("/v1/pets", f"X-API-Key: {observed.key}".encode(), b"Transfer-Encoding: chunked", method="POST")
         )
         client.send(b"1\r\n{\r\n")
-        select.select([client.socket], [], [], 0.2)  # no response yet, because the service waits for more
-        client.send(b"zz\r\n")
-        assert client.response().status == 400
+        assert client.is_waiting()
+        assert client.response_to(b"zz\r\n").status == 400
 
     seen: Counter[tuple[str, str, int]] = Counter()
     wait_until(lambda: seen.update(observed.logged() - before) or seen)
@@ -96,8 +94,7 @@ def test_client_that_disconnects_before_the_response_has_status_499(with_test_en
 def test_client_that_disconnects_before_the_end_of_its_body_has_status_499(observed: Observed) -> None:
     before = observed.logged()
     with Client(observed.service) as client:
-        client.send(get("/v1/health"))
-        client.response()  # no worker sees a connection that is reset before it is accepted
+        client.response_to(get("/v1/health"))  # no worker sees a connection that is reset before it is accepted
         client.send(get("/v1/pets", b"Content-Length: 10", method="POST") + b"abc")
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
 

@@ -4,6 +4,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
+from select import select
 from urllib.parse import urlsplit
 
 from gunicorn_h1c import H1CProtocol
@@ -59,6 +60,15 @@ class Client:
         body, self._received = self._received[:length], self._received[length:]
         return Response(int(status.split(" ")[1]), headers, body)
 
+    def response_to(self, *parts: bytes, to_head: bool = False) -> Response:
+        """Send a request, or the rest of one, and receive the next response."""
+        self.send(*parts)
+        return self.response(to_head=to_head)
+
+    def is_waiting(self, seconds: float = 0.5) -> bool:
+        """Return whether the service sends nothing within these seconds, and keeps the connection."""
+        return not select([self.socket], [], [], seconds)[0]
+
     def is_closed(self) -> bool:
         """Return whether the service closes the connection without sending more data."""
         try:
@@ -84,8 +94,7 @@ Connect = Callable[[Service], Client]
 def response_to(service: Service, *parts: bytes) -> Response:
     """Send a request on a connection of its own, and return the response."""
     with Client(service) as client:
-        client.send(*parts)
-        return client.response()
+        return client.response_to(*parts)
 
 
 def scope_of(request: bytes) -> Scope:

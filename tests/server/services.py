@@ -35,8 +35,7 @@ def meta_of(client: socket.socket, *headers: bytes) -> dict[str, Any]:
 
 def number_from(client: Client, path: str) -> int:
     """Return the number that an endpoint of the client's worker responds with."""
-    client.send(get(path))
-    return int(client.response().body)
+    return int(client.response_to(get(path)).body)
 
 
 def open_connections(client: Client) -> int:

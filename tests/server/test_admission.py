@@ -83,11 +83,9 @@ def test_next_login_waits_for_a_pause_after_a_failed_one(with_staff: Service) ->
     # Without a password, because hashing one may take longer than the pause of 0.75 seconds.
     incomplete = login(with_staff, "192.0.2.18").replace(b"password=guess", b"password=&a=11")
     with Client(with_staff) as one, Client(with_staff) as another:
-        one.send(guess)
-        assert one.response().status == 200
+        assert one.response_to(guess).status == 200
         responded = time.monotonic()
-        another.send(incomplete)
-        assert another.response().status == 200
+        assert another.response_to(incomplete).status == 200
     # The client may be late to see the first response, so the time that it sees may be shorter than the pause.
     assert time.monotonic() - responded > 0.75 / 2
 
@@ -108,8 +106,7 @@ def test_upload_of_a_stranger_is_rejected_before_it_is_sent(with_staff: Service,
 def test_chunked_body_without_a_session_is_rejected_beyond_the_size_limit_of_forms(with_staff: Service) -> None:
     with Client(with_staff) as client:
         client.send(get("/nowhere", b"Transfer-Encoding: chunked", method="POST"))
-        client.send(b"%x\r\n" % (MAX_FORM_BYTES + 1), b"x" * (MAX_FORM_BYTES + 1))
-        response = client.response()
+        response = client.response_to(b"%x\r\n" % (MAX_FORM_BYTES + 1), b"x" * (MAX_FORM_BYTES + 1))
 
     assert response.status == 400
     assert b"too large" in response.body
@@ -127,15 +124,10 @@ def test_upload_of_staff_is_read_completely(with_staff: Service, session: bytes)
     """The form is rejected for its missing CSRF token, but only after the last byte."""
     head = get(IMPORT, session, b"Content-Length: 3000000", b"Expect: 100-continue", method="POST")
     with Client(with_staff) as client:
-        client.send(head)
-        assert client.response().status == 100
+        assert client.response_to(head).status == 100
         client.send(b"x" * 2_999_999)
-        client.socket.settimeout(0.2)
-        with pytest.raises(TimeoutError):
-            client.response()
-        client.socket.settimeout(30)
-        client.send(b"x")
-        assert client.response().status == 403
+        assert client.is_waiting()
+        assert client.response_to(b"x").status == 403
 
 
 def test_concurrent_uploads_of_an_account_are_limited(with_staff: Service, session: bytes) -> None:
@@ -144,13 +136,11 @@ def test_concurrent_uploads_of_an_account_are_limited(with_staff: Service, sessi
     with ExitStack() as stack:
         clients = [stack.enter_context(Client(with_staff)) for _ in range(MAX_UPLOADS_OF_ACCOUNT)]
         for client in clients:
-            client.send(request)
-            assert client.response().status == 100
+            assert client.response_to(request).status == 100
         rejected = response_to(with_staff, request)
         assert rejected.status == 400
         assert b"Other uploads are under way" in rejected.body
 
         for client in clients:
-            client.send(b"x" * size)
-            assert client.response().status == 403, "the form has no CSRF token"
+            assert client.response_to(b"x" * size).status == 403, "the form has no CSRF token"
     assert response_to(with_staff, request).status == 100

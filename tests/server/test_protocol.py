@@ -29,10 +29,8 @@ def test_request_that_arrives_in_parts_is_reassembled_also_after_another(service
     request = post(service_key, PET)
     with Client(service) as client:
         for position in range(1, len(request), 7):
-            client.send(request, request[:position])
-            assert client.response().status == 201
-            client.send(request[position:])
-            assert client.response().status == 201
+            assert client.response_to(request, request[:position]).status == 201
+            assert client.response_to(request[position:]).status == 201
 
 
 @pytest.mark.parametrize("target", ["http://localhost/v1/health", "/v1/health#top", "/v1/he%61lth", "/v1/health?x#y?z"])
@@ -81,9 +79,9 @@ def test_client_gets_no_100_continue_for_a_body_that_is_not_read(
 def test_header_may_be_as_long_as_the_guide_says(service: Service, more: int, status: int) -> None:
     (most,) = re.findall(r"headers .* each at most ([\d,]+) bytes", (ROOT / "petservice/docs/api.md").read_text())
     name = b"X-Long: "
-    with Client(service) as client:
-        client.send(get("/v1/health", name + b"x" * (int(most.replace(",", "")) - len(name) + more)))
-        assert client.response().status == status
+    header = name + b"x" * (int(most.replace(",", "")) - len(name) + more)
+
+    assert response_to(service, get("/v1/health", header)).status == status
 
 
 # Clients that leave.

@@ -39,8 +39,7 @@ def test_error_response_has_the_id_of_a_request_with_a_valid_head(service: Servi
 @pytest.mark.parametrize("parts", REJECTED.values(), ids=REJECTED)
 def test_rejected_head_gets_no_body(service: Service, parts: tuple[bytes, bytes]) -> None:
     with Client(service) as client:
-        client.send(get("/v1/health", method="HEAD")[:-2], *parts)
-        response = client.response(to_head=True)
+        response = client.response_to(get("/v1/health", method="HEAD")[:-2], *parts, to_head=True)
         client.socket.shutdown(socket.SHUT_WR)
 
         assert response.status == 400
@@ -52,12 +51,11 @@ def test_rejected_head_gets_no_body(service: Service, parts: tuple[bytes, bytes]
 def test_error_response_to_a_malformed_chunk_has_the_id_of_the_request_that_is_being_handled(
     service: Service, path: str
 ) -> None:
+    head = get(path, CHUNKED, b"Expect: 100-continue", b"X-Request-ID: mine-3", method="POST")
     with Client(service) as client:
-        client.send(get(path, CHUNKED, b"Expect: 100-continue", b"X-Request-ID: mine-3", method="POST"))
-        assert client.response().status == 100
-        client.send(MALFORMED_CHUNK)
+        assert client.response_to(head).status == 100
 
-        response = client.response()
+        response = client.response_to(MALFORMED_CHUNK)
 
         assert_rejected(response)
         assert response.headers["x-request-id"] == "mine-3"
@@ -68,10 +66,8 @@ def test_error_response_to_a_malformed_chunk_has_the_id_of_the_request_that_is_b
 def test_error_response_to_a_second_request_has_a_new_id(service: Service, is_pipelined: bool) -> None:
     first, second = get("/v1/health", b"X-Request-ID: mine-4"), b"no HTTP\r\n\r\n"
     with Client(service) as client:
-        client.send(first, second if is_pipelined else b"")
-        assert client.response().headers["x-request-id"] == "mine-4"
-        client.send(b"" if is_pipelined else second)
-        response = client.response()
+        assert client.response_to(first, second if is_pipelined else b"").headers["x-request-id"] == "mine-4"
+        response = client.response_to(b"" if is_pipelined else second)
         assert_rejected(response)
         assert response.headers["x-request-id"] != "mine-4"
         assert client.is_closed()
@@ -98,8 +94,7 @@ UNBOUNDED = {
 def test_endless_request_is_rejected_and_the_response_to_chunks_mentions_them(service: Service, sent: bytes) -> None:
     with Client(service) as client:
         client.socket.settimeout(5)  # less than the timeout of a request
-        client.send(sent)
-        response = client.response()
+        response = client.response_to(sent)
         assert_rejected(response)
         assert b"chunk" in response.body or CHUNKED not in sent
         assert response.headers["connection"] == "close"
@@ -113,10 +108,8 @@ def test_message_about_a_slow_request_states_the_timeout() -> None:
 def test_maximum_number_of_headers_is_accepted(service: Service) -> None:
     longest = [b"X-%d: %s" % (number, b"x" * 8_000) for number in range(63)]  # the 64th is Host
     with Client(service) as client:
-        client.send(get("/v1/health", *longest))
-        assert client.response().status == 200
-        client.send(get("/v1/health", *longest, b"X: x"))
-        assert_rejected(client.response())
+        assert client.response_to(get("/v1/health", *longest)).status == 200
+        assert_rejected(client.response_to(get("/v1/health", *longest, b"X: x")))
 
 
 @pytest.mark.usefixtures("no_traceback")

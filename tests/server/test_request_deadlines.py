@@ -56,8 +56,7 @@ def test_client_that_sends_one_byte_at_a_time_is_disconnected(with_short_timeout
 @pytest.mark.long
 def test_idle_connection_is_closed(with_short_timeout: Service) -> None:
     with Client(with_short_timeout) as idle:
-        idle.send(get("/v1/health"))
-        assert idle.response().status == 200
+        assert idle.response_to(get("/v1/health")).status == 200
         idle.socket.settimeout(10)  # less than the default
         assert idle.is_closed()
 
@@ -74,8 +73,7 @@ def test_client_that_stops_reading_a_response_is_disconnected(with_short_timeout
 @pytest.mark.long
 def test_refused_client_that_does_not_leave_is_disconnected(with_short_timeout: Service) -> None:
     with Client(with_short_timeout) as other, Client(with_short_timeout) as refused:
-        refused.send(b"no request\r\n\r\n")
-        assert refused.response().status == 400
+        assert refused.response_to(b"no request\r\n\r\n").status == 400
 
         wait_until(lambda: open_connections(other) == 1)
 
@@ -86,8 +84,7 @@ def test_request_that_is_sent_during_a_slow_request_is_served_next(with_short_ti
         client.send(get("/held"))
         wait_until(lambda: held_requests(with_short_timeout.log.parent))
         client.send(get("/v1/health"))
-        slow.send(b"GET /v1/he")
-        assert slow.response().status == 400, "the timeout of the earlier bytes has passed"
+        assert slow.response_to(b"GET /v1/he").status == 400, "the timeout of the earlier bytes has passed"
 
         release(with_short_timeout.log.parent)
 

@@ -67,15 +67,12 @@ def test_connections_of_an_address_are_limited(tmp_path: Path, migrated_url: str
         other.socket.close()
         port = int(service.url.rpartition(":")[2])
         other.socket = socket.create_connection(("127.0.0.1", port), timeout=30, source_address=("127.0.0.2", 0))
-        other.send(get("/v1/health"))
-        assert other.response().status == 200
+        assert other.response_to(get("/v1/health")).status == 200
 
         held.pop().socket.close()
-        other.send(get("/v1/health"))
-        other.response()
+        other.response_to(get("/v1/health"))
         again = connect(service)
-        again.send(get("/v1/health"))
-        assert again.response().status == 200
+        assert again.response_to(get("/v1/health")).status == 200
 
 
 @pytest.fixture(scope="module")
@@ -142,8 +139,7 @@ def test_key_over_its_limit_slows_others_no_more_than_a_key_without_a_limit(
             with busy_connections(service, [sent] * 450, statuses=(200, status)) as busy, Client(service) as client:
                 for _ in range(20):
                     before = busy.responses
-                    client.send(other)
-                    assert client.response().status == 200
+                    assert client.response_to(other).status == 200
                     found.append(busy.responses - before)
             return statistics.median(found)
 

@@ -37,15 +37,13 @@ def https(tmp_path_factory: pytest.TempPathFactory, certificate: dict[str, str])
 def test_tls_is_accepted_from_version_1_2(https: Service, certificate: dict[str, str]) -> None:
     context = ssl.create_default_context(cafile=certificate["TLS_CERTFILE"])
     with Client(https, context=context) as client:
-        client.send(get("/v1/meta"))
-        assert json.loads(client.response().body)["scheme"] == "https"
+        assert json.loads(client.response_to(get("/v1/meta")).body)["scheme"] == "https"
         client.send(get("/export"))
         received = 0
         while received < 32 * 2**20:
             received += len(client.socket.recv(2**20))
     with Client(https, context=context) as client:
-        client.send(b"no HTTP\r\n\r\n")
-        assert_rejected(client.response())
+        assert_rejected(client.response_to(b"no HTTP\r\n\r\n"))
 
     context.set_ciphers("ALL:@SECLEVEL=0")  # otherwise this client would not offer TLS 1.1
     context.minimum_version = ssl.TLSVersion.TLSv1_1
@@ -64,8 +62,7 @@ def test_incomplete_handshake_blocks_no_other_client(https: Service, certificate
             stack.enter_context(Client(https)).send(sent)
         context = ssl.create_default_context(cafile=certificate["TLS_CERTFILE"])
         with Client(https, context=context) as client:
-            client.send(get("/v1/meta"))
-            assert client.response().status == 200
+            assert client.response_to(get("/v1/meta")).status == 200
         silent = stack.enter_context(Client(https))
         assert silent.is_closed(), "after the timeout"
     with Client(https, context=context) as client:
@@ -78,12 +75,11 @@ def test_connection_that_is_accepted_before_the_stop_is_served(tmp_path: Path, c
     context = ssl.create_default_context(cafile=certificate["TLS_CERTFILE"])
     with service_with_test_endpoints(tmp_path, **certificate) as service, Client(service) as early:
         with Client(service, context=context) as later:
-            later.send(get("/v1/meta", b"Connection: close"))
-            assert later.response().status == 200, "it has been accepted after the early connection"
+            response = later.response_to(get("/v1/meta", b"Connection: close"))
+            assert response.status == 200, "it has been accepted after the early connection"
 
         service.process.send_signal(signal.SIGTERM)
         wait_until(lambda: "Handling signal: term" in service.log.read_text())
 
         with context.wrap_socket(early.socket, server_hostname="localhost") as early.socket:
-            early.send(get("/v1/meta"))
-            assert early.response().status == 200
+            assert early.response_to(get("/v1/meta")).status == 200

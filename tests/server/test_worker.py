@@ -48,8 +48,7 @@ def test_waiting_pages_block_neither_the_api_nor_readiness(with_default_timeout:
 
     with Client(with_default_timeout) as other:
         for path, status in (("/v1/health", 200), ("/v1/meta", 200), ("/ready", 503)):
-            other.send(get(path))
-            assert other.response().status == status, f"{path}; the database is not migrated"
+            assert other.response_to(get(path)).status == status, f"{path}; the database is not migrated"
 
     release(folder)
     assert [client.response().status for client in clients] == [200] * 8
@@ -62,14 +61,12 @@ def test_failed_request_gets_an_error_response_and_one_log_entry_and_the_connect
     logged = "RuntimeError: raised on purpose"
     before = with_short_timeout.log.read_text().count(logged)  # of other tests
     with Client(with_short_timeout) as client:
-        client.send(get(path, b"X-Request-ID: half-way"))
-        response = client.response()
+        response = client.response_to(get(path, b"X-Request-ID: half-way"))
         assert_rejected(response, 500)
         assert response.headers["x-request-id"] == "half-way"
         assert json.loads(response.body)["error"]["code"] == "internal_error"
 
-        client.send(get("/v1/health"))
-        assert client.response().status == 200
+        assert client.response_to(get("/v1/health")).status == 200
     assert with_short_timeout.log.read_text().count(logged) == before + 1
 
 
@@ -82,8 +79,7 @@ def test_clients_that_read_slowly_occupy_no_thread(with_default_timeout: Service
 
     with Client(with_default_timeout) as other:
         other.socket.settimeout(5)
-        other.send(get("/meta"))
-        assert other.response().status == 200
+        assert other.response_to(get("/meta")).status == 200
 
 
 def test_queued_page_of_a_disconnected_client_is_not_rendered(with_default_timeout: Service, connect: Connect) -> None:
@@ -94,8 +90,7 @@ def test_queued_page_of_a_disconnected_client_is_not_rendered(with_default_timeo
     wait_until(lambda: held_requests(folder) == PAGE_THREADS)
     other = connect(with_default_timeout)
     with Client(with_default_timeout) as leaving:
-        leaving.send(get("/v1/meta"))
-        assert leaving.response().status == 200
+        assert leaving.response_to(get("/v1/meta")).status == 200
         leaving.send(get("/begun"))
     wait_until(lambda: open_connections(other) == PAGE_THREADS + 1)
 
@@ -145,13 +140,11 @@ def test_worker_with_a_blocked_readiness_check_is_not_replaced(tmp_path: Path) -
         Client(service) as client,
     ):
         (first,) = booted_workers(service)
-        client.send(get("/ready"))
-        assert client.response().status == 503
+        assert client.response_to(get("/ready")).status == 503
 
         until = time.monotonic() + 7  # three times the timeout of a blocked worker
         while time.monotonic() < until:
-            client.send(get("/v1/worker"))
-            assert client.response().body == str(first).encode()
+            assert client.response_to(get("/v1/worker")).body == str(first).encode()
             time.sleep(0.05)  # between two requests
         release(tmp_path)
 
