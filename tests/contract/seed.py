@@ -9,13 +9,14 @@ from pets.models import Pet
 from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
 
-KINDS = ("write", "read", "expired", "revoked", "foreign", "unknown", "mistyped", "limited", "odd name")
+UNKNOWN = ("unknown", "unknown foreign", "mistyped")
+KINDS = ("write", "read", "expired", "revoked", "foreign", "limited", "odd name", *UNKNOWN)
 PETS = {"pet": "01890a5d-ac96-774b-bcce-b302099a8001", "tagless": "01890a5d-ac96-774b-bcce-b302099a8002"}
 
 
 def new_keys() -> dict[str, str]:
     """Return a new plain key of each kind."""
-    plain = {kind: keys.generate("live" if kind == "foreign" else "test") for kind in KINDS}
+    plain = {kind: keys.generate("live" if "foreign" in kind else "test") for kind in KINDS}
     last = plain["write"][-1]
     return plain | {"mistyped": plain["write"][:-1] + ("0" if last != "0" else "1")}
 
@@ -31,7 +32,7 @@ def seed(plain: dict[str, str]) -> dict[str, str]:
         "odd name": {"name": 'Ä\'{}%s\\ "key" x'},
     }
     for kind, key in plain.items():
-        if kind not in ("unknown", "mistyped"):
+        if kind not in UNKNOWN:
             values = {"name": "Acme", "environment": keys.environment_of(key)} | fields.get(kind, {})
             APIKey.objects.create(prefix=keys.prefix(key), digest=keys.digest(key), **values)
     Pet.objects.create(pk=PETS["pet"], name="Rex", tag="dog")

@@ -1,18 +1,21 @@
 """Requests near the border of *usual*: those of the contract, and usual ones with a part or two of others."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 from hypothesis import strategies as st
 
 from tests.contract.rows import ROWS, lists
-from tests.contract.rows.row import UNKNOWN_ID, Row, get, key, post
+from tests.contract.rows.bodies import padded
+from tests.contract.rows.row import MAX_BODY, UNKNOWN_ID, Row, get, key, post
 from tests.contract.seed import KINDS
 from tests.contract.test_table import CHUNKED, chunked
 
 # What a request can have beside its key and its content type.
 OTHERS: tuple[tuple[str, str], ...] = (
     *(("X-Request-ID", "a.b"), ("X-Request-ID", "a b"), ("X-Request-ID", ""), ("Accept", "text/html")),
-    *(("X-Forwarded-For", "192.0.2.7"), ("X-Forwarded-For", "unknown"), ("X-Forwarded-Proto", "https")),
+    *(("X-Forwarded-For", "192.0.2.7"), ("X-Forwarded-For", "127.0.0.1"), ("X-Forwarded-For", "unknown")),
+    *(("X-Forwarded-Proto", "http"), ("X-Forwarded-Proto", "HTTPS")),
     *(("Cookie", "sessionid=x"), ("Accept-Encoding", "gzip"), ("Range", "bytes=0-1"), ("If-None-Match", "*")),
     *(("Host", "example.com"), ("Host", "localhost"), ("Host", "127.0.0.1:1"), ("Host", "LOCALHOST.")),
     *(("Host", ""), ("Host", "a b"), ("Host", "x/y"), ("Host", "[::1"), ("Host", "localhost:99999")),
@@ -29,10 +32,12 @@ PARAMETERS = st.sampled_from([row.target.partition("?")[2] for row in lists.ROWS
 
 
 def fixed_requests() -> list[Row]:
-    """Return the contract's requests, and usual ones with a key of each kind and with each other header."""
+    """Return the contract's requests, and usual ones with a key of each kind and with each header or two of others."""
     keys = [replace(row, headers=[*key(kind), *row.headers[1:]]) for row in USUAL for kind in KINDS]
-    others = [replace(row, headers=[*row.headers, one]) for row in (USUAL[2], CREATE) for one in OTHERS]
-    return [*(row for rows in ROWS.values() for row in rows), *keys, *others]
+    others = [*zip(OTHERS), *pairwise(OTHERS)]
+    with_others = [replace(row, headers=[*row.headers, *some]) for row in (USUAL[2], CREATE) for some in others]
+    large = replace(USUAL[0], body=padded(MAX_BODY + 1))
+    return [*(row for rows in ROWS.values() for row in rows), *keys, *with_others, large]
 
 
 @st.composite

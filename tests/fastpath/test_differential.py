@@ -54,7 +54,8 @@ class Side:
 
         The connection may end before the service has a body that is too large.
         """
-        sent = as_bytes(row.method, row.target, row.headers, row.body, seed=seed, host="localhost")
+        headers = [("X-Forwarded-Proto", "https"), *row.headers]  # one of a row itself is repeated then
+        sent = as_bytes(row.method, row.target, headers, row.body, seed=seed, host="localhost")
         with Client(self.observed.service) as client:
             with suppress(ConnectionError):
                 for begin, end in pairwise([0, *cuts, len(sent)]):
@@ -114,7 +115,8 @@ def side(folder: Path, plain: dict[str, str], fast_path: str) -> Iterator[Side]:
         with stopped_service(folder, url).models():
             seed(plain)
         # All hosts are allowed, so that only malformed ones are refused. The contract's rows have one that is unknown.
-        variables |= {"DATABASE_URL": url, "PETSERVICE_FAST_PATH": fast_path, "ALLOWED_HOSTS": "*"}
+        variables |= {"ALLOWED_HOSTS": "*", "PETSERVICE_REQUIRE_HTTPS": "1"}
+        variables |= {"DATABASE_URL": url, "PETSERVICE_FAST_PATH": fast_path}
         with running_service(folder, **variables) as service:
             yield Side(Observed(service, "", f"http://127.0.0.1:{port}/metrics"))
 

@@ -20,6 +20,7 @@ ROWS = [
     get("limit with a blank before its name", "/v1/pets?+limit=1", check=has_at_most(100)),
     get("limit with a semicolon", "/v1/pets?limit=1;after=x", 400, says("limit")),
     get("after the last", "/v1/pets?after=ffffffff-ffff-7fff-bfff-ffffffffffff", check=is_empty),
+    get("after the first", "/v1/pets?limit=1&after={pet}", check=has_at_most(1)),
     get("after an unknown id", "/v1/pets?limit=1&after=00000000-0000-7000-8000-000000000000", check=has_at_most(1)),
     get("bad after, limit 0", "/v1/pets?limit=0&after=x", 400, says("after")),
     *(
