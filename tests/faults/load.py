@@ -162,12 +162,15 @@ def all_pets(client: httpx.Client) -> dict[str, list[str]]:
     return pets
 
 
-def lost(load: Load, client: httpx.Client) -> list[str]:
+def lost(load: Load, service: Service | None = None) -> list[str]:
     """Return the ids of pets that got 201 and do not exist now, or did not when their client fetched them.
 
-    Fail if two pets have a name, so that a retry has created a second one, or if the inventory is wrong.
+    They must exist in the service of the load, or in another one. Fail if two pets have a name, so that a retry has
+    created a second one, or if the inventory is wrong.
     """
-    pets = all_pets(client)
+    with (service or load.service).client(load.key) as client:
+        pets = all_pets(client)
+        counts = client.get("/v1/store/inventory").json()
     assert [name for name, ids in pets.items() if len(ids) > 1] == []
-    assert client.get("/v1/store/inventory").json() == {"available": len(pets), "pending": 0, "sold": 0}
+    assert counts == {"available": len(pets), "pending": 0, "sold": 0}
     return load.missing + [pet for name, pet in load.created.items() if pets.get(name) != [pet]]

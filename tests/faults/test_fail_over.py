@@ -95,7 +95,7 @@ def test_writes_succeed_after_a_fail_over_and_an_old_primary_that_comes_back_get
         with running_service(tmp_path, DATABASE_URL=both) as service, service.client(key) as client:
             assert client.post("/v1/pets", json=PET).status_code == 201
             load.created |= created(firsts)
-            assert lost(load, client) == []
+            assert lost(load, service) == []
 
         one.stop("fast")
         one.run(block("postgresql.md", "rewind"), PRIMARY=two.empty_url)

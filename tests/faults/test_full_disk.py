@@ -103,8 +103,7 @@ def test_writes_fail_only_while_the_disk_is_full_and_reads_never_do(tmp_path: Pa
                 assert_writes_fail(service, key)
                 (disk / "full").unlink()
             load.wait_for(50)
-        with service.client(key) as client:
-            assert lost(load, client) == []
+        assert lost(load) == []
         with closing(sqlite3.connect(database)) as file:
             assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
@@ -126,5 +125,5 @@ def test_service_reports_a_full_disk_at_the_start_and_starts_with_free_space(
     output = refusal(disk)
     assert "The database cannot be used" in output or "No space left on device" in output
     (disk / "full").unlink()
-    with running_service(tmp_path, **variables) as service, service.client(key) as client:
-        assert lost(load, client) == []
+    with running_service(tmp_path, **variables) as service:
+        assert lost(load, service) == []

@@ -64,7 +64,7 @@ def test_a_database_is_restored_to_a_time_between_two_pets(tmp_path: Path, clust
         assert f"available | {len(kept.created):5} |" in output
         assert "corrected" not in output
         with running_service(tmp_path, DATABASE_URL=new.url) as service, service.client(key) as client:
-            assert lost(kept, client) == []
+            assert lost(kept, service) == []
             ids = {pet for found in all_pets(client).values() for pet in found}
             assert ids.isdisjoint(mistaken.created.values())
             assert client.post("/v1/pets", json={"name": "Tom"}).status_code == 201

@@ -96,8 +96,7 @@ def test_requests_fail_in_time_while_the_server_does_not_respond_and_succeed_aft
         assert "/v1/pets failed: " in text
         assert "petservice/fastpath/" not in text, "a traceback of each request would fill the log"
         load.created |= created(firsts)
-        with service.client(key) as client:
-            assert lost(load, client) == []
+        assert lost(load) == []
 
 
 def test_requests_succeed_after_the_server_restarts_between_them(tmp_path: Path, server: Server) -> None:
@@ -111,8 +110,7 @@ def test_requests_succeed_after_the_server_restarts_between_them(tmp_path: Path,
             # All connections are dead now, and each gets a first request.
             responses += requests_on_all_connections(service, key, server)
         assert failures(responses) == []
-        with service.client(key) as client:
-            assert lost(Load(service, key, created=created(responses)), client) == []
+        assert lost(Load(service, key, created=created(responses))) == []
 
 
 def test_the_metrics_show_a_silent_server_although_no_client_asks_and_a_stop_does_not_wait_long_for_it(
