@@ -3,7 +3,6 @@
 Their configuration lists the rules that are waived, with reasons.
 """
 
-import json
 import shutil
 from pathlib import Path
 
@@ -20,6 +19,7 @@ DEPLOY = ROOT / "petservice" / "deploy"
     "command",
     [
         ["spectral", "lint", "--fail-severity", "hint", "--ruleset", HERE / ".spectral.yaml", DOCUMENT],
+        ["redocly", "lint", "--config", HERE / "redocly.yaml", DOCUMENT],
         ["openapi-spec-validator", DOCUMENT],
         ["hadolint", DEPLOY / "Containerfile"],
         ["dclint", "--max-warnings", "0", DEPLOY / "compose.yaml"],
@@ -30,13 +30,6 @@ def test_linter_finds_no_problem(command: list[str | Path]) -> None:
     result = run(*command)
 
     assert result.returncode == 0, result.stdout + result.stderr
-
-
-def test_redocly_finds_no_problem_in_the_document() -> None:
-    # Standard error may have a warning about the version of Node.js.
-    result = run("redocly", "lint", "--config", HERE / "redocly.yaml", "--format", "json", DOCUMENT)
-
-    assert json.loads(result.stdout)["totals"] == {"errors": 0, "warnings": 0, "ignored": 0}, result.stdout
 
 
 # Rules of vacuum that one place breaks for a reason. The rules that are waived everywhere are in vacuum.yaml.
