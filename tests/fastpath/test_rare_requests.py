@@ -39,6 +39,6 @@ def test_a_name_that_is_no_text_fails_its_request_and_not_the_connection(service
         with Client(service) as client:
             for _ in range(2):
                 response = client.response_to(get(f"/v1/pets/{pet_id}", f"X-API-Key: {service_key}".encode()))
-                assert (response.status, response.headers.get("connection")) == (500, None)
+                assert (response.status, response.header("Connection")) == (500, None)
     finally:
         service.execute("DELETE FROM pets_pet WHERE id = %s", pet_id)

@@ -14,7 +14,7 @@ PET = b'{"name": "Rex"}'
 def line_of(observed: Observed, *parts: bytes) -> dict[str, object]:
     """Send one request, and return its line in the access log."""
     with Client(observed.service) as client:
-        request_id = client.response_to(*parts, to_head=parts[0].startswith(b"HEAD")).headers["x-request-id"]
+        request_id = client.response_to(*parts, to_head=parts[0].startswith(b"HEAD")).header("X-Request-ID")
     found: list[dict[str, object]] = []
 
     def is_there() -> bool:

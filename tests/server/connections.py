@@ -3,13 +3,14 @@
 import socket
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from select import select
 from urllib.parse import urlsplit
 
 from gunicorn_h1c import H1CProtocol
 
 from petservice.server.messages import Scope
+from tests.contract.transports import Reply, reply_of
 from tests.service import Service
 
 HOST = b"Host: localhost\r\n"
@@ -18,15 +19,6 @@ MALFORMED_CHUNK = b"no chunk\r\n"
 PET = b'{"name":"Rex"}'
 # The value of SO_LINGER that closes a connection by a reset.
 RESET = b"\1\0\0\0\0\0\0\0"
-
-
-@dataclass(frozen=True)
-class Response:
-    """A response of the service."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
 
 
 class Client:
@@ -48,19 +40,18 @@ class Client:
     def send(self, *parts: bytes) -> None:
         self.socket.sendall(b"".join(parts))
 
-    def response(self, *, to_head: bool = False) -> Response:
+    def response(self, *, to_head: bool = False) -> Reply:
         """Receive the next response, whose body is as long as its Content-Length says."""
-        head = self._until(b"\r\n\r\n")
-        status, *lines = head.decode("latin-1").split("\r\n")
-        headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines if line)}
-        assert len(headers) == len([line for line in lines if line]), f"a header is repeated: {head!r}"
-        length = 0 if to_head else int(headers.get("content-length", 0))
+        head = reply_of(self._until(b"\r\n\r\n"))
+        names = [name.lower() for name, _ in head.headers]
+        assert len(names) == len(set(names)), f"a header is repeated: {head}"
+        length = 0 if to_head else int(head.header("Content-Length") or 0)
         while len(self._received) < length:
             self._receive()
         body, self._received = self._received[:length], self._received[length:]
-        return Response(int(status.split(" ")[1]), headers, body)
+        return replace(head, body=body)
 
-    def response_to(self, *parts: bytes, to_head: bool = False) -> Response:
+    def response_to(self, *parts: bytes, to_head: bool = False) -> Reply:
         """Send a request, or the rest of one, and receive the next response."""
         self.send(*parts)
         return self.response(to_head=to_head)
@@ -91,7 +82,7 @@ class Client:
 Connect = Callable[[Service], Client]
 
 
-def response_to(service: Service, *parts: bytes) -> Response:
+def response_to(service: Service, *parts: bytes) -> Reply:
     """Send a request on a connection of its own, and return the response."""
     with Client(service) as client:
         return client.response_to(*parts)
@@ -118,9 +109,3 @@ def post(key: str, body: bytes, *headers: bytes, length: int | None = None) -> b
         *headers,
     ]
     return get("/v1/pets", *lines, method="POST") + body
-
-
-def assert_rejected(response: Response, status: int = 400) -> None:
-    assert response.status == status
-    assert b'{"error":{"code":' in response.body
-    assert response.headers["content-type"] == "application/json"

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.connections import Client, assert_rejected, get
+from tests.contract.test_table import assert_failure
+from tests.server.connections import Client, get
 from tests.server.services import open_connections, service_with_test_endpoints
 from tests.service import Service, make_certificate
 from tests.waiting import wait_until
@@ -43,7 +44,7 @@ def test_tls_is_accepted_from_version_1_2(https: Service, certificate: dict[str,
         while received < 32 * 2**20:
             received += len(client.socket.recv(2**20))
     with Client(https, context=context) as client:
-        assert_rejected(client.response_to(b"no HTTP\r\n\r\n"))
+        assert_failure(client.response_to(b"no HTTP\r\n\r\n"), 400)
 
     context.set_ciphers("ALL:@SECLEVEL=0")  # otherwise this client would not offer TLS 1.1
     context.minimum_version = ssl.TLSVersion.TLSv1_1
