@@ -1,13 +1,12 @@
 """A running HAProxy with a configuration that the product ships."""
 
 import ssl
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.programs import running_program
 from tests.service import Service, free_port, make_certificate, responds
-from tests.waiting import wait_until
 
 
 @contextmanager
@@ -25,15 +24,6 @@ def running_haproxy(folder: Path, configuration: str, replaced: Mapping[str, str
         assert part in configuration
         configuration = configuration.replace(part, replacement)
     (folder / "haproxy.cfg").write_text(configuration)
-    with (folder / "haproxy.log").open("w") as log:
-        command = ["haproxy", "-db", "-f", folder / "haproxy.cfg"]
-        process = subprocess.Popen(command, stdout=log, stderr=log, text=True)
-    tls = ssl.create_default_context(cafile=certificate)
-    running = Service(f"https://127.0.0.1:{port}", process, folder / "haproxy.log", {}, tls)
-    try:
-        wait_until(lambda: process.poll() is not None or responds(running.url))
-        assert process.poll() is None, running.log.read_text()
-        yield running
-    finally:
-        process.terminate()
-        process.wait(timeout=10)
+    url, log = f"https://127.0.0.1:{port}", folder / "haproxy.log"
+    with running_program(["haproxy", "-db", "-f", folder / "haproxy.cfg"], log, lambda: responds(url)) as process:
+        yield Service(url, process, log, {}, ssl.create_default_context(cafile=certificate))

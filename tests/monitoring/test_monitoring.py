@@ -21,6 +21,7 @@ import pytest
 from petservice.apikeys.models import APIKey
 from petservice.server.limits import API_THREADS
 from tests.monitoring.observed import Observed, observed_service
+from tests.programs import running_program
 from tests.service import ROOT, fetch, free_port, make_certificate
 from tests.waiting import wait_until
 
@@ -119,16 +120,10 @@ scrape_configs:
 """
     )
     command = ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/tsdb"]
-    with (folder / "prometheus.log").open("w") as log:
-        process = subprocess.Popen([*command, f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log)
+    command.append(f"--web.listen-address=127.0.0.1:{port}")
     address = f"http://127.0.0.1:{port}/api/v1"
-    try:
-        wait_until(lambda: process.poll() is not None or _is_up(address))
-        assert process.poll() is None, (folder / "prometheus.log").read_text()
+    with running_program(command, folder / "prometheus.log", lambda: _is_up(address)):
         yield address
-    finally:
-        process.terminate()
-        process.wait(timeout=40)
 
 
 def _is_up(address: str) -> bool:

@@ -1,7 +1,6 @@
 """The servers of the comparison: how each is filled and started."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +11,9 @@ from typing import NamedTuple
 
 from tests.benchmarks.databases import Database, connected
 from tests.benchmarks.sample_records import write_csv
+from tests.programs import running_program
 from tests.running.checkout import unpack_revision
 from tests.service import ROOT, free_port, responds
-from tests.waiting import wait_until
 
 HERE = Path(__file__).parent
 SCHEMA = (HERE / "schema.sql").read_text()
@@ -91,17 +90,9 @@ def running(server: Server, database: Database) -> Iterator[tuple[str, int]]:
     """Start a server with a database, yield its base URL and its process id, and stop it at the end."""
     port = free_port()
     command = server.command.format(python=sys.executable, port=port, other=free_port()).split()
-    with (database.folder / "log").open("w+") as log:
-        process = subprocess.Popen(command, cwd=server.folder, env=_environment(database), stdout=log, stderr=log)
-        base_url = f"http://127.0.0.1:{port}"
-        try:
-            wait_until(lambda: process.poll() is not None or responds(base_url))
-            if process.poll() is not None:
-                raise RuntimeError(f"{server.name} does not start:\n{Path(log.name).read_text()}")
-            yield base_url, process.pid
-        finally:
-            process.terminate()
-            process.wait(timeout=40)
+    base_url, options = f"http://127.0.0.1:{port}", {"cwd": server.folder, "env": _environment(database)}
+    with running_program(command, database.folder / "log", lambda: responds(base_url), **options) as process:
+        yield base_url, process.pid
 
 
 def settings(database: Database) -> str:
