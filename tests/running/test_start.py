@@ -174,15 +174,6 @@ def test_signals_during_a_start_do_not_end_it(tmp_path: Path, migrated_url: str)
             process.wait(timeout=40)
 
 
-def limited_to(open_files: int, *, is_hard: bool) -> tuple[str, str]:
-    """Return the command that runs `serve` with a limit of open files, which it may raise unless it is hard."""
-    hard = open_files if is_hard else resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    return "-c", (
-        f"import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_NOFILE, ({open_files}, {hard})); "
-        "sys.argv[0:1] = ['manage.py', 'serve', '--migrate']; runpy.run_path('manage.py', run_name='__main__')"
-    )
-
-
 def fill(service: Service, connections: int, clients: ExitStack) -> None:
     """Connect to a service, so often that it may have no file left."""
     address = urlsplit(service.url)
@@ -192,7 +183,7 @@ def fill(service: Service, connections: int, clients: ExitStack) -> None:
 
 @pytest.mark.long
 def test_clients_leave_some_of_few_open_files_to_the_database(tmp_path: Path, migrated_url: str) -> None:
-    command = limited_to(128, is_hard=True)
+    command = inside("prlimit", "--nofile=128", command=SERVE)
     variables = {"DATABASE_URL": migrated_url, "WEB_CONCURRENCY": "1", "METRICS_BIND": f"127.0.0.1:{free_port()}"}
     with running_service(tmp_path, command=command, **variables) as service, ExitStack() as clients:
         client = clients.enter_context(service.client(service.create_key()))
@@ -208,7 +199,7 @@ def test_clients_leave_some_of_few_open_files_to_the_database(tmp_path: Path, mi
 def test_a_low_limit_of_open_files_is_raised_and_sigusr2_starts_no_second_master(
     tmp_path: Path, migrated_url: str
 ) -> None:
-    command = limited_to(128, is_hard=False)
+    command = inside("prlimit", "--nofile=128:", command=SERVE)  # which the service may raise
     variables = {"DATABASE_URL": migrated_url, "WEB_CONCURRENCY": "1"}
     with running_service(tmp_path, command=command, **variables) as service, ExitStack() as clients:
         fill(service, 256, clients)
