@@ -2,13 +2,12 @@
 
 import configparser
 import os
-import re
 import shlex
 import shutil
-import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -18,6 +17,7 @@ from petservice.db.url import database_settings
 from tests.databases import migrated_database_url
 from tests.documents import block
 from tests.processes import READ_ONLY
+from tests.programs import running_program
 from tests.service import ROOT, TLS, Service, free_port
 from tests.waiting import wait_until
 
@@ -117,20 +117,18 @@ def test_service_of_the_unit_notifies_systemd_and_reloads_and_stops(tmp_path: Pa
         }
         assert variables.keys() == ENVIRONMENT.keys()
         manager.bind(str(tmp_path / "notify"))
-        manager.settimeout(60)
+        manager.setblocking(False)
+
+        def is_ready() -> bool:
+            with suppress(BlockingIOError):
+                return b"READY=1" in manager.recv(1024).splitlines()
+            return False
+
         # The unit has a /tmp of its own.
         variables |= {"PATH": os.environ["PATH"], "NOTIFY_SOCKET": str(tmp_path / "notify"), "TMPDIR": str(tmp_path)}
-        with (tmp_path / "log").open("w") as log:
-            process = subprocess.Popen(
-                [*confinement, sys.executable, "-c", WITHOUT_EXECUTABLE_MEMORY, *shlex.split(command)],
-                cwd=ROOT,
-                env=variables,
-                stdout=log,
-                stderr=log,
-            )
-        running = Service("", process, tmp_path / "log", variables)
-        try:
-            assert re.search(rb"^READY=1$", manager.recv(1024), re.M)
+        program = [*confinement, sys.executable, "-c", WITHOUT_EXECUTABLE_MEMORY, *shlex.split(command)]
+        with running_program(program, tmp_path / "log", is_ready, cwd=ROOT, env=variables) as process:
+            running = Service("", process, tmp_path / "log", variables)
             with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, verify=TLS, timeout=30) as client:
                 assert client.get("/ready").status_code == 200
                 assert client.get("/openapi.json", headers={"Host": "pets.example.com"}).status_code == 403
@@ -140,8 +138,5 @@ def test_service_of_the_unit_notifies_systemd_and_reloads_and_stops(tmp_path: Pa
             reload = service["ExecReload"].replace("$MAINPID", str(process.pid))
             subprocess.run(shlex.split(reload), check=True)
             wait_until(lambda: running.workers() and not before & set(running.workers()))
-        except TimeoutError:
-            pytest.fail((tmp_path / "log").read_text())
-        finally:
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=int(service["TimeoutStopSec"])) == 0, (tmp_path / "log").read_text()
+            process.terminate()
+            assert process.wait(timeout=int(service["TimeoutStopSec"])) == 0, running.log.read_text()
