@@ -17,6 +17,7 @@ def main() -> None:
     gc.set_threshold(COLLECTION_THRESHOLD)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petservice.settings")
     from django.core.management import execute_from_command_line
+    from django.db import OperationalError
 
     from petservice.db.backend import time_limit
 
@@ -25,8 +26,13 @@ def main() -> None:
         sys.stdout.write(f"petservice {__version__}\n")
         return
     time_limit.set(None)  # management commands have no time limit; `serve` sets that of its requests
-    # Django takes the name of this file for its own.
-    execute_from_command_line(["petservice" if program == __file__ else program, *arguments])
+    try:
+        # Django takes the name of this file for its own.
+        execute_from_command_line(["petservice" if program == __file__ else program, *arguments])
+    except OperationalError as error:  # such as a server that is away, which Django's own commands do not expect
+        if "--traceback" in arguments:
+            raise
+        sys.exit(f"The database cannot be used: {error}")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from platformdirs import user_data_path
 from petservice import __main__ as command_line
 from petservice import __version__
 from petservice.configuration import environment
+from tests.service import free_port, manage
 
 pytestmark = pytest.mark.once
 
@@ -41,6 +42,17 @@ def test_command_calls_itself_petservice(
     monkeypatch.setattr(sys, "argv", [program, "help", "serve"])
     run()
     assert "usage: petservice serve" in capsys.readouterr().out
+
+
+def test_command_of_django_says_in_a_sentence_that_the_database_is_unavailable() -> None:
+    url = f"postgres://me:s3cret@127.0.0.1:{free_port()}/pets"
+
+    ended, traced = (manage("migrate", *options, DATABASE_URL=url) for options in ([], ["--traceback"]))
+
+    assert ended.returncode == traced.returncode == 1
+    assert ended.stderr.startswith("The database cannot be used: connection")
+    assert ["Traceback" in one.stderr for one in (ended, traced)] == [False, True]
+    assert "s3cret" not in ended.stderr
 
 
 def test_data_is_in_a_clone_or_else_in_the_directory_of_the_user(
