@@ -77,14 +77,9 @@ class EventFilterForm(forms.Form):
 
     def in_words(self) -> str:
         """Return the valid filters in words, or an empty string if there are none."""
-        value = self.cleaned_data.get
-        kind, record_type = value("kind"), value("record_type")
-        parts = {
-            "person “{}”": value("person"),
-            "kind {}": Event.Kind(kind).label.lower() if kind else "",
-            "record {}": record_types()[record_type] if record_type else "",
-            "record ID “{}”": value("record_id"),
-            "from {}": value("day_from"),
-            "to {}": value("day_to"),
-        }
-        return ", ".join(text.format(chosen) for text, chosen in parts.items() if chosen)
+        texts = []
+        for name, value in self.cleaned_data.items():
+            if value:
+                choices = dict(getattr(self.fields[name], "choices", ()))
+                texts.append(f"{self[name].label} “{choices.get(value, value)}”")
+        return ", ".join(texts)

@@ -98,7 +98,7 @@ def test_the_export_contains_the_filtered_entries_without_formulas_and_is_record
         2,
         "journal.event",
     )
-    assert entry.message == "Audit exported as CSV. Filter: person “bea”, kind changed."
+    assert entry.message == "Audit exported as CSV. Filter: Person “bea”, Kind “Changed”."
 
 
 def test_an_export_of_too_many_entries_says_what_to_do(
