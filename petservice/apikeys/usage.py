@@ -33,12 +33,11 @@ requests = apikeys_keyday.requests + excluded.requests,
 client_errors = apikeys_keyday.client_errors + excluded.client_errors,
 server_errors = apikeys_keyday.server_errors + excluded.server_errors
 """
-_SECONDS_PER_DAY = 86_400
 
-# The numbers of requests by primary key, day since 1970 (UTC) and column of KeyDay, and the last use of each key: the
-# time, and the address of the client.
-Counts = Counter[tuple[int, int, str]]
-LastUses = dict[int, tuple[float, str | None]]
+# The numbers of requests by primary key, day (UTC) and column of KeyDay. The last use of each key: the time, and the
+# address of the client.
+Counts = Counter[tuple[int, date, str]]
+LastUses = dict[int, tuple[datetime, str | None]]
 
 
 class UsageRecorder:
@@ -54,7 +53,8 @@ class UsageRecorder:
 
     def count(self, key: int, status: int, now: float, address: str | None) -> None:
         """Count a request with a valid key, by the status of its response; `now` is in seconds since 1970."""
-        day = int(now) // _SECONDS_PER_DAY
+        at = datetime.fromtimestamp(now, UTC)
+        day = at.date()
         with self._lock:
             if self._thread is None:
                 # At the first use, because the process that loads this module forks the workers.
@@ -67,7 +67,7 @@ class UsageRecorder:
             self._counts[key, day, "requests"] += 1
             if status >= 400:
                 self._counts[key, day, "server_errors" if status >= 500 else "client_errors"] += 1
-            self._last[key] = now, address
+            self._last[key] = at, address
 
     def write(self) -> None:
         """Add what was counted since the last write to the database; keep it for the next write if that fails."""
@@ -114,19 +114,14 @@ def _write(counts: Counts, last: LastUses) -> None:
     for key, day in sorted({(key, day) for key, day, _ in counts}):
         numbers = [counts[key, day, column] for column in ("requests", "client_errors", "server_errors")]
         with connection.cursor() as cursor:
-            cursor.execute(_ADD, [connection.ops.adapt_datefield_value(_date_of(day)), *numbers, key])
-        last_used, address = last[key]
-        last_used_at = datetime.fromtimestamp(last_used, UTC)
+            cursor.execute(_ADD, [connection.ops.adapt_datefield_value(day), *numbers, key])
+        last_used_at, address = last[key]
         is_later = Q(last_used_at=None) | Q(last_used_at__lt=last_used_at)
         APIKey.objects.filter(is_later, pk=key).update(last_used_at=last_used_at, last_used_address=address)
     # Not by today's date, because a clock that is ahead for a moment would delete all days.
     newest = KeyDay.objects.order_by("-day").values_list("day", flat=True).distinct()
     for oldest in newest[USAGE_DAYS - 1 : USAGE_DAYS]:
         KeyDay.objects.filter(day__lt=oldest).delete()
-
-
-def _date_of(day: int) -> date:
-    return datetime.fromtimestamp(day * _SECONDS_PER_DAY, UTC).date()
 
 
 recorder = UsageRecorder()
