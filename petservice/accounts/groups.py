@@ -4,6 +4,8 @@ from typing import Any
 
 from django.apps import AppConfig
 from django.contrib.auth.models import Group, Permission
+from django.db.models.signals import post_migrate
+from django.dispatch import receiver
 
 PETS_AND_INVENTORY = "Pets and inventory"
 PETS_INVENTORY_AND_KEYS = "Pets, inventory and API keys"
@@ -17,6 +19,7 @@ GROUPS = {
 }
 
 
+@receiver(post_migrate)
 def create_groups(sender: AppConfig, using: str, **kwargs: Any) -> None:
     """Create the missing groups after a migration, and leave existing groups unchanged."""
     for name, codenames in GROUPS.items():
