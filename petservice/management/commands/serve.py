@@ -23,7 +23,6 @@ _SIGNALS_OF_GUNICORN = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SI
 
 class Command(BaseCommand):
     help = "Check the configuration, prepare the database and start the web server."
-    requires_migrations_checks = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
