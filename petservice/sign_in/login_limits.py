@@ -3,7 +3,6 @@
 Wrong codes, and wrong present passwords of people who change theirs, count together with failed logins.
 """
 
-import math
 from datetime import timedelta
 from typing import Any
 
@@ -15,7 +14,6 @@ from django.db.models import Max, QuerySet
 from django.db.models.signals import pre_save
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
-from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
 from petservice.admin_pages.staff_page import failure_page
@@ -78,15 +76,13 @@ def locked_out(request: HttpRequest, response: HttpResponse, credentials: dict[s
     last = attempts.aggregate(last=Max("attempt_time"))["last"] or now
     # One second later than needed, because the displayed time and the header have no fractions of a second.
     end = last + settings.AXES_COOLOFF_TIME + timedelta(seconds=1)
-    seconds = math.floor((end - now).total_seconds())
-    minutes = math.ceil(seconds / 60)
     page = failure_page(
         429,
         "Too many failed logins",
         "There were too many failed logins for this account from your network. To stop guessing, passwords "
         "and codes are rejected until the time below, even if they are correct.",
-        f"Try again in {minutes} minute{pluralize(minutes)}, at {timezone.localtime(end):%H:%M:%S %Z}.",
+        f"Try again at {timezone.localtime(end):%H:%M:%S %Z}.",
         "If it is urgent, ask an administrator to unlock the account.",
     )
-    page.headers["Retry-After"] = str(seconds)
+    page.headers["Retry-After"] = str(int((end - now).total_seconds()))
     return page
