@@ -43,11 +43,6 @@ def is_required(user: Any) -> bool:
     return bool(settings.SECOND_FACTOR == "all")
 
 
-def is_satisfied(user: Any) -> bool:
-    """Return whether a person has entered a code in this session, or needs none."""
-    return user.is_verified() or not (is_set_up(user) or is_required(user))
-
-
 def device_to_confirm(user: Any, *, is_new: bool) -> TOTPDevice:
     """Return the device that an account can confirm with a code. A new one replaces that of an earlier page."""
     unconfirmed = TOTPDevice.objects.devices_for_user(user, confirmed=False)

@@ -111,13 +111,6 @@ class KeptFormLoginView(LoginView):
         name = self.request.session.get(NAME, "") or self.request.user.get_username()
         return super().get_initial() | {"username": name, sessions.IS_SHARED: sessions.is_shared(self.request.session)}
 
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        user: Any = request.user
-        is_done = user.is_authenticated and factors.is_satisfied(user) and sessions.is_recent(request.session)
-        if is_done and (offer := self._offer_form(user)):
-            return offer  # the page after the login was reloaded
-        return super().post(request, *args, **kwargs)
-
     def form_valid(self, form: Any) -> HttpResponse:
         user = form.get_user()
         token = self.request.META.get("CSRF_COOKIE")
@@ -125,8 +118,10 @@ class KeptFormLoginView(LoginView):
         if token and kept_forms.last_account(self.request) == user.pk:
             # Django has made a new token. The one before is that of this account's open forms in other windows.
             self.request.META["CSRF_COOKIE"] = token
-        response = self._offer_form(user)
-        if response is None:
+        kept = kept_forms.KeptForm.from_signed(self.kept_form, user)
+        if kept is not None:
+            response = staff_page(self.request, "sign_in/kept_form.html", "Send your form?", {"form": kept})
+        else:
             response = HttpResponseRedirect(self.get_success_url())
             if self.kept_form:
                 message = "The form from before the login was not sent: it is another account's, or older than a day."
@@ -134,19 +129,12 @@ class KeptFormLoginView(LoginView):
         kept_forms.set_last_account(response, user.pk)
         return response
 
-    def _offer_form(self, user: Any) -> HttpResponse | None:
-        form = kept_forms.KeptForm.from_signed(self.kept_form, user)
-        if form is None:
-            return None
-        return staff_page(self.request, "sign_in/kept_form.html", "Send your form?", {"form": form})
-
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Return the context of Django's login page in the admin, with the kept form."""
         return {
             **admin.site.each_context(self.request),
             **super().get_context_data(**kwargs),
             "title": "Log in",
-            "subtitle": None,
             "kept_form": self.kept_form,
             "reason": self.reason,
             "is_continued": bool(self.get_redirect_url()),
