@@ -43,28 +43,17 @@ def is_required(user: Any) -> bool:
     return bool(settings.SECOND_FACTOR == "all")
 
 
-def device_to_confirm(user: Any, *, is_new: bool) -> TOTPDevice:
-    """Return the device that an account can confirm with a code. A new one replaces that of an earlier page."""
-    unconfirmed = TOTPDevice.objects.devices_for_user(user, confirmed=False)
-    with transaction.atomic():
-        if is_new:
-            unconfirmed.delete()
-        device = unconfirmed.first()
-        return device or TOTPDevice.objects.create(user_id=user.pk, name="Authenticator app", confirmed=False)
-
-
-def set_up(request: HttpRequest, code: str) -> tuple[TOTPDevice, list[str]] | None:
-    """Give the account of a request a second factor, and return its device and new recovery codes.
+def set_up(request: HttpRequest, key: str, code: str) -> tuple[TOTPDevice, list[str]] | None:
+    """Give the account of a request a second factor with this key, and return its device and new recovery codes.
 
     Returns None and changes nothing if the code is wrong or if the account has a factor already.
     """
     with transaction.atomic():
         user = _locked_account(request)
-        device = TOTPDevice.objects.devices_for_user(user, confirmed=False).first()
-        if device is None or is_set_up(user) or not device.verify_token(_plain(code)):
+        device = TOTPDevice(user=user, name="Authenticator app", key=key)
+        if is_set_up(user) or not device.verify_token(_plain(code)):
+            transaction.set_rollback(True)  # django-otp saves a failure, and with it the device
             return None
-        device.confirmed = True
-        device.save(update_fields=["confirmed"])
         codes = _new_recovery_codes(user)
         add_event(request, Event.Kind.SECOND_FACTOR, target=user, message="Set up.")
         return device, codes

@@ -9,11 +9,14 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.debug import sensitive_variables
-from django_otp.plugins.otp_totp.models import TOTPDevice
+from django_otp.plugins.otp_totp.models import TOTPDevice, default_key
 
 from petservice.admin_pages.staff_page import staff_page
 from petservice.sign_in import factors
 from petservice.sign_in.login_view import page_before_change
+
+# The key of a session under which it has the secret that the last page of the set-up showed.
+_KEY = "new_second_factor"
 
 
 def second_factor(request: HttpRequest) -> HttpResponse:
@@ -41,20 +44,22 @@ def second_factor(request: HttpRequest) -> HttpResponse:
     return staff_page(request, "sign_in/second_factor.html", "Second factor", context)
 
 
-@sensitive_variables("secret", "codes", "device")
+@sensitive_variables("secret", "codes", "device", "done")
 def _set_up(request: HttpRequest) -> HttpResponse:
-    error = ""
+    error, key = "", request.session.get(_KEY)
     if "code" in request.POST:
-        done = factors.set_up(request, request.POST["code"])
-        if done is not None:
+        if key and (done := factors.set_up(request, key, request.POST["code"])):
             device, codes = done
+            del request.session[_KEY]
             django_otp.login(request, device)
             return _show_codes(request, codes)
         error = (
             "This code is wrong. Check the clock of your device, and enter the code that it shows now. If you have "
-            "opened this page twice, scan the picture below first."
+            "opened this page twice, or logged in again, scan the picture below first."
         )
-    device = factors.device_to_confirm(request.user, is_new=not error)
+    if not (error and key):
+        key = request.session[_KEY] = default_key()
+    device = TOTPDevice(user_id=request.user.pk, key=key)
     secret = b32encode(device.bin_key).decode()
     context = {
         "secret": " ".join(secret[start : start + 4] for start in range(0, len(secret), 4)),

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from base64 import b32encode
+from binascii import unhexlify
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +13,7 @@ from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
 from django.utils import timezone
 from django_otp.plugins.otp_static.models import StaticToken
-from django_otp.plugins.otp_totp.models import TOTPDevice
+from django_otp.plugins.otp_totp.models import TOTPDevice, default_key
 
 from petservice.journal.models import Event
 from petservice.sign_in import factors
@@ -95,15 +96,16 @@ def test_a_code_that_is_sent_again_while_it_is_accepted_works_once(ada: User, rf
 
 @only_on_postgresql
 def test_two_factors_of_an_account_cannot_be_set_up_at_the_same_time(ada: User, rf: RequestFactory) -> None:
-    code = Authenticator(factors.device_to_confirm(ada, is_new=True).bin_key).code()
+    key = default_key()
+    code = Authenticator(unhexlify(key)).code()
     others: list[Any] = []
 
     def set_up_a_factor() -> Any:
         request = rf.get(LOGIN)
         request.user = User.objects.get(pk=ada.pk)
-        return factors.set_up(request, code)
+        return factors.set_up(request, key, code)
 
-    with write_before('UPDATE "otp_totp_totpdevice"', lambda: others.append(set_up_a_factor())):
+    with write_before('INSERT INTO "otp_totp_totpdevice"', lambda: others.append(set_up_a_factor())):
         assert set_up_a_factor()
 
     assert others == [None]
@@ -175,7 +177,13 @@ def test_staff_set_up_a_factor_with_a_qr_code_a_secret_and_one_code(client: Clie
     secret = re.search(r'id="secret">[^<]+', text)[0]
     assert "This code is wrong" in wrong.content.decode()
     assert secret in wrong.content.decode(), "another secret than the one that was scanned"
-    assert not TOTPDevice.objects.filter(confirmed=True).exists()
+    assert not TOTPDevice.objects.exists()
+    code = app_of(page).code()
+    client.logout()
+    client.force_login(ada)
+    page = client.post(SECOND_FACTOR, fields | {"code": code})
+    assert "or logged in again, scan the picture below first" in page.content.decode()
+    assert secret not in page.content.decode()
 
     _, codes = set_up(client)
     assert len(set(codes)) == 10
