@@ -13,9 +13,6 @@ _PASSWORD = re.compile(r"(://[^:/@]*:)(?:[^?]*|[^/]*)(?=@)|(password=)('[^']*'|[
 _USED = {
     "DATABASE_URL": f"sqlite:///{environment.DATABASES['default'].get('NAME', '')}",
     "PETSERVICE_DATA_DIR": environment.DATA_DIR,
-    "PETSERVICE_LOG_FORMAT": environment.LOG_FORMAT,
-    "PETSERVICE_SECOND_FACTOR": environment.SECOND_FACTOR,
-    "PETSERVICE_TIME_ZONE": environment.STORE_TIME_ZONE,
 }
 
 

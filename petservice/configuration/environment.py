@@ -1,6 +1,6 @@
 """The settings that differ between installations. Each comes from an environment variable.
 
-An invalid value is recorded in CONFIGURATION_ERRORS and replaced by a safe one. So a system check reports all mistakes
+An invalid value is recorded in CONFIGURATION_ERRORS and replaced by the default. So a system check reports all mistakes
 together (petservice.apps), instead of one for each start.
 """
 
@@ -35,13 +35,14 @@ def _record_error(name: str, value: str, reason: object, example: str) -> None:
     CONFIGURATION_ERRORS.append(f"{name}={value!r} cannot be read ({reason}); write for example {name}={example}")
 
 
-def _parsed(name: str, value: str, parse: Callable[[str], _T], example: str, replacement: _T) -> _T:
-    """Return what `parse` makes of a variable. If it raises an error, record that and return the replacement."""
+def _parsed(name: str, default: str, parse: Callable[[str], _T], example: str) -> _T:
+    """Return what `parse` makes of a variable. If it raises an error, record that and use the default."""
+    value = env.str(name, default)
     try:
         return parse(value)
     except (ValueError, ValidationError) as error:
         _record_error(name, value, error, example)
-        return replacement
+        return parse(default)
 
 
 def _one_of(*choices: str) -> Callable[[str], str]:
@@ -71,14 +72,7 @@ def _kept_secret_key(data_dir: Path) -> str:
     return path.read_text()
 
 
-def _readable_file(path: str) -> str:
-    if not (Path(path).is_file() and os.access(path, os.R_OK)):
-        raise ValueError("it is no readable file, and TLS needs both")
-    return path
-
-
-_NAME = env.str("PETSERVICE_ENVIRONMENT", "test")
-ENVIRONMENT = _parsed("PETSERVICE_ENVIRONMENT", _NAME, _one_of("test", "live"), "live", "test")
+ENVIRONMENT = _parsed("PETSERVICE_ENVIRONMENT", "test", _one_of("test", "live"), "live")
 LIVE = ENVIRONMENT == "live"
 DEBUG = env.bool("DEBUG", False) or False
 DATA_DIR = Path(env.str("PETSERVICE_DATA_DIR", "") or _default_data_dir()).absolute()
@@ -124,8 +118,7 @@ except ValueError as error:
 FAST_PATH = env.bool("PETSERVICE_FAST_PATH", True) is not False
 
 # The time zone of staff, in which pages show and read times.
-_ZONE = env.str("PETSERVICE_TIME_ZONE", "") or "UTC"
-STORE_TIME_ZONE = _parsed("PETSERVICE_TIME_ZONE", _ZONE, zone, "Europe/Berlin", zone("UTC"))
+STORE_TIME_ZONE = _parsed("PETSERVICE_TIME_ZONE", "UTC", zone, "Europe/Berlin")
 
 # The Redis that counts requests of keys with a rate limit. Without it, no key can have one.
 REDIS_URL = env.str("REDIS_URL", "")
@@ -141,10 +134,7 @@ if REDIS_URL:
         )
 
 # gunicorn reads the same variable and has the same default.
-_PROXIES = env.str("FORWARDED_ALLOW_IPS", "127.0.0.1,::1")
-TRUSTED_PROXIES = _parsed(
-    "FORWARDED_ALLOW_IPS", _PROXIES, Proxies.parse, "10.0.0.7,10.1.0.0/24", replacement=Proxies.parse("")
-)
+TRUSTED_PROXIES = _parsed("FORWARDED_ALLOW_IPS", "127.0.0.1,::1", Proxies.parse, "10.0.0.7,10.1.0.0/24")
 
 # Seconds for which /ready announces a stop before it begins.
 DRAIN_SECONDS = env.float("PETSERVICE_DRAIN_SECONDS", 0, validate=validate.Range(min=0, max=600))
@@ -153,22 +143,20 @@ DRAIN_SECONDS = env.float("PETSERVICE_DRAIN_SECONDS", 0, validate=validate.Range
 AUDIT_DAYS = env.int("PETSERVICE_AUDIT_DAYS", 730, validate=validate.Range(min=0, max=36_500))
 
 # `line` for people, `json` for programs. The JSON log also has a line for each request.
-_FORMAT = env.str("PETSERVICE_LOG_FORMAT", "") or ("json" if LIVE else "line")
-LOG_FORMAT = _parsed("PETSERVICE_LOG_FORMAT", _FORMAT, _one_of("line", "json"), "json", "line")
+LOG_FORMAT = _parsed("PETSERVICE_LOG_FORMAT", "json" if LIVE else "line", _one_of("line", "json"), "json")
 
 # The address of a separate listener for /metrics. There is none by default.
-_BIND = env.str("METRICS_BIND", "")
-METRICS_ADDRESS = _parsed("METRICS_BIND", _BIND, host_and_port, "127.0.0.1:9100", ("", 0)) if _BIND else None
+METRICS_ADDRESS = _parsed("METRICS_BIND", "", lambda text: host_and_port(text) if text else None, "127.0.0.1:9100")
 
 # The accounts that must set up a second factor: none, those that may change API keys or accounts, or all.
-_FACTOR = env.str("PETSERVICE_SECOND_FACTOR", "") or "off"
-SECOND_FACTOR = _parsed("PETSERVICE_SECOND_FACTOR", _FACTOR, _one_of("off", "keys", "all"), "keys", "all")
+SECOND_FACTOR = _parsed("PETSERVICE_SECOND_FACTOR", "off", _one_of("off", "keys", "all"), "keys")
 
 # The files with which the service itself uses TLS.
 _TLS_FILES = {name: env.str(name, "") for name in ("TLS_CERTFILE", "TLS_KEYFILE")}
 for _name, _path in _TLS_FILES.items():
-    if any(_TLS_FILES.values()):
-        _parsed(_name, _path, _readable_file, f"/etc/petservice/{_name.lower()}.pem", "")
+    if any(_TLS_FILES.values()) and not (Path(_path).is_file() and os.access(_path, os.R_OK)):
+        _reason = "it is no readable file, and TLS needs both"
+        _record_error(_name, _path, _reason, f"/etc/petservice/{_name.lower()}.pem")
 
 # gunicorn reads these two itself.
 env.int("WEB_CONCURRENCY", 1, validate=validate.Range(min=1, max=9999))
