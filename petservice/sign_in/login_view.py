@@ -4,7 +4,6 @@ The diagram in petservice/docs/architecture.md shows the way of a form that its 
 """
 
 from typing import Any
-from urllib.parse import urlencode
 
 from django import forms
 from django.conf import settings
@@ -98,14 +97,6 @@ class KeptFormLoginView(LoginView):
     authentication_form = LoginForm
     template_name = "backoffice/login.html"
     next_page = "admin:index"
-    # The signed form that the person had sent before, or an empty text.
-    kept_form = ""
-    # A sentence for people who had to log in again.
-    reason = ""
-
-    def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        super().setup(request, *args, **kwargs)
-        self.kept_form = request.POST.get(kept_forms.FIELD, "")
 
     def get_initial(self) -> dict[str, Any]:
         name = self.request.session.get(NAME, "") or self.request.user.get_username()
@@ -118,12 +109,13 @@ class KeptFormLoginView(LoginView):
         if token and kept_forms.last_account(self.request) == user.pk:
             # Django has made a new token. The one before is that of this account's open forms in other windows.
             self.request.META["CSRF_COOKIE"] = token
-        kept = kept_forms.KeptForm.from_signed(self.kept_form, user)
+        signed = self.request.POST.get(kept_forms.FIELD, "")
+        kept = kept_forms.KeptForm.from_signed(signed, user)
         if kept is not None:
             response = staff_page(self.request, "sign_in/kept_form.html", "Send your form?", {"form": kept})
         else:
             response = HttpResponseRedirect(self.get_success_url())
-            if self.kept_form:
+            if signed:
                 message = "The form from before the login was not sent: it is another account's, or older than a day."
                 messages.warning(self.request, message)
         kept_forms.set_last_account(response, user.pk)
@@ -133,11 +125,10 @@ class KeptFormLoginView(LoginView):
         """Return the context of Django's login page in the admin, with the kept form."""
         return {
             **admin.site.each_context(self.request),
-            **super().get_context_data(**kwargs),
             "title": "Log in",
-            "kept_form": self.kept_form,
-            "reason": self.reason,
+            "kept_form": self.request.POST.get(kept_forms.FIELD, ""),
             "is_continued": bool(self.get_redirect_url()),
+            **super().get_context_data(**kwargs),
         }
 
 
@@ -145,15 +136,14 @@ def login_page(request: HttpRequest, reason: str) -> HttpResponse:
     """Return the login page in place of another one, with the form that the request has sent, if it is short enough."""
     view = KeptFormLoginView()
     view.setup(request)
-    view.reason = f"{reason} Nothing was changed."
+    context = {"reason": f"{reason} Nothing was changed.", "kept_form": ""}
     if _has_form(request):
-        view.kept_form = kept_forms.signed(request) or ""
-        view.reason += (
+        context["kept_form"] = kept_forms.signed(request) or ""
+        context["reason"] += (
             " Log in with the same account, and you can send your form again."
-            if view.kept_form
+            if context["kept_form"]
             else " Your form is too large to be kept. After the login, go back and send it again."
         )
-    target = request.get_full_path()
-    url = f"{reverse('admin:login')}?{urlencode({'next': target}, safe='/')}"
-    context = view.get_context_data(form=LoginForm(request, initial=view.get_initial())) | {"login_url": url}
-    return staff_page(request, view.template_name, "Log in", context)
+    context["login_url"] = reverse("admin:login", query={"next": request.get_full_path()})
+    form = LoginForm(request, initial=view.get_initial())
+    return staff_page(request, view.template_name, "Log in", view.get_context_data(form=form, **context))
