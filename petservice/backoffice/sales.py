@@ -5,7 +5,6 @@ from datetime import date, timedelta
 from functools import cache as cached
 from statistics import median
 from typing import Any
-from urllib.parse import urlencode
 
 from django.core.cache import cache
 from django.db.models import Count, F, Model, Q, Value
@@ -35,8 +34,7 @@ _FIELDS = {"created": "created_at", "sold": "sold_at"}
 
 def list_url(model: type[Model], **filters: object) -> str:
     """Return the URL of the list of a model with these filters."""
-    url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-    return f"{url}?{urlencode(filters)}" if filters else url
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist", query=filters)
 
 
 def section(today: date) -> dict[str, Any]:
