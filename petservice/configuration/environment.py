@@ -74,11 +74,11 @@ def _kept_secret_key(data_dir: Path) -> str:
 
 ENVIRONMENT = _parsed("PETSERVICE_ENVIRONMENT", "test", _one_of("test", "live"), "live")
 LIVE = ENVIRONMENT == "live"
-DEBUG = env.bool("DEBUG", False) or False
+DEBUG = env.bool("DEBUG", False)
 DATA_DIR = Path(env.str("PETSERVICE_DATA_DIR", "") or _default_data_dir()).absolute()
 # A file that backup_database touches, so that the age of the last backup is known.
 LAST_BACKUP = DATA_DIR / "last-backup"
-REQUIRE_HTTPS = env.bool("PETSERVICE_REQUIRE_HTTPS", LIVE) is not False  # None if the variable cannot be read
+REQUIRE_HTTPS = env.bool("PETSERVICE_REQUIRE_HTTPS", LIVE)
 
 SECRET_KEY = env.str("SECRET_KEY", "")
 if not SECRET_KEY and not LIVE:
@@ -90,8 +90,8 @@ if not SECRET_KEY and not LIVE:
             "for example PETSERVICE_DATA_DIR=/var/lib/petservice"
         )
 _HOSTS = [] if LIVE else ["localhost", "127.0.0.1", "[::1]"]
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", _HOSTS, subcast=str.strip) or []
-CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [], subcast=str.strip) or []
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", _HOSTS, subcast=str.strip)
+CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [], subcast=str.strip)
 if LIVE:  # a live service requires these, and they have no default
     _required = {
         "SECRET_KEY is required in live; make one with "
@@ -115,7 +115,7 @@ except ValueError as error:
     DATABASES = {"default": {"ENGINE": "django.db.backends.dummy"}}
 
 # Whether `serve` answers the usual requests of the API by petservice.fastpath.
-FAST_PATH = env.bool("PETSERVICE_FAST_PATH", True) is not False
+FAST_PATH = env.bool("PETSERVICE_FAST_PATH", True)
 
 # The time zone of staff, in which pages show and read times.
 STORE_TIME_ZONE = _parsed("PETSERVICE_TIME_ZONE", "UTC", zone, "Europe/Berlin")
