@@ -19,17 +19,16 @@ RECENT = timedelta(minutes=15)
 # How much of the idle time must have passed before it is written again, so that most requests write nothing.
 _WRITE_AFTER = timedelta(minutes=1)
 
-# The field of the login form.
+# The field of the login form, and its key in the session.
 IS_SHARED = "is_shared"
 _ENDS_AT = "ends_at"
-_IS_SHARED = "is_shared_computer"
 
 
 @receiver(user_logged_in)
 def begin(sender: Any, request: HttpRequest, user: Any, **kwargs: Any) -> None:
     """Set the end of a session that begins with a login, whose form says whether the computer is shared."""
     request.session[_ENDS_AT] = (timezone.now() + LIFETIME).isoformat()
-    request.session[_IS_SHARED] = IS_SHARED in request.POST
+    request.session[IS_SHARED] = IS_SHARED in request.POST
     _set_end(request.session)
 
 
@@ -41,7 +40,7 @@ def is_recent(session: SessionBase) -> bool:
 
 def is_shared(session: SessionBase) -> bool:
     """Return whether a session is one on a shared computer."""
-    return bool(session.get(_IS_SHARED))
+    return bool(session.get(IS_SHARED))
 
 
 def continue_session(session: SessionBase) -> None:

@@ -91,7 +91,7 @@ def test_a_session_on_a_shared_computer_stays_one(admin_user: User, clock: Clock
 
     log_in_again(client, client.post(ADD_KEY, new_key(client)), PASSWORD)
 
-    assert client.session["is_shared_computer"]
+    assert client.session["is_shared"]
 
 
 def test_a_factor_that_another_session_set_up_is_asked_for_at_once(admin_user: User, admin_client: Client) -> None:
