@@ -99,8 +99,9 @@ class KeptFormLoginView(LoginView):
     next_page = "admin:index"
 
     def get_initial(self) -> dict[str, Any]:
-        name = self.request.session.get(NAME, "") or self.request.user.get_username()
-        return super().get_initial() | {"username": name, sessions.IS_SHARED: sessions.is_shared(self.request.session)}
+        session = self.request.session
+        name = session.get(NAME, "") or self.request.user.get_username()
+        return super().get_initial() | {"username": name, sessions.IS_SHARED: session.get(sessions.IS_SHARED)}
 
     def form_valid(self, form: Any) -> HttpResponse:
         user = form.get_user()

@@ -38,17 +38,12 @@ def is_recent(session: SessionBase) -> bool:
     return ends_at is not None and timezone.now() < datetime.fromisoformat(ends_at) - LIFETIME + RECENT
 
 
-def is_shared(session: SessionBase) -> bool:
-    """Return whether a session is one on a shared computer."""
-    return bool(session.get(IS_SHARED))
-
-
 def continue_session(session: SessionBase) -> None:
     """Postpone the end of a session on a shared computer, because a request has come."""
-    if is_shared(session) and session.get_expiry_date() - timezone.now() < IDLE_LIFETIME - _WRITE_AFTER:
+    if session.get(IS_SHARED) and session.get_expiry_date() - timezone.now() < IDLE_LIFETIME - _WRITE_AFTER:
         _set_end(session)
 
 
 def _set_end(session: SessionBase) -> None:
     ends_at = datetime.fromisoformat(session[_ENDS_AT])
-    session.set_expiry(min(timezone.now() + IDLE_LIFETIME, ends_at) if is_shared(session) else ends_at)
+    session.set_expiry(min(timezone.now() + IDLE_LIFETIME, ends_at) if session.get(IS_SHARED) else ends_at)
