@@ -2,7 +2,6 @@
 
 import os
 import re
-from typing import NamedTuple
 
 from petservice.configuration import environment
 from petservice.configuration.environment import env
@@ -16,18 +15,10 @@ _USED = {
 }
 
 
-class Setting(NamedTuple):
-    """A variable, its value in effect without secrets, and where that comes from."""
-
-    name: str
-    value: str
-    source: str
-
-
-def effective_settings() -> list[Setting]:
-    """Return all variables of the service with the values in effect."""
+def effective_settings() -> list[dict[str, str]]:
+    """Return each variable of the service, with its value in effect without secrets, and where that comes from."""
     return [
-        Setting(name, _shown(name, value), "environment" if name in os.environ else "default")
+        {"name": name, "value": _shown(name, value), "source": "environment" if name in os.environ else "default"}
         for name, value in sorted(env.dump().items())
     ]
 

@@ -22,8 +22,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         found = findings()
         if options["json"]:
-            checks = [finding._asdict() for finding in found]
-            report = {"checks": checks, "settings": [one._asdict() for one in effective_settings()]}
+            report = {"checks": [finding._asdict() for finding in found], "settings": effective_settings()}
             self.stdout.write(json.dumps(report, indent=2))
         else:
             for finding in found:
@@ -32,5 +31,5 @@ class Command(BaseCommand):
                     self.stdout.write(f"{'':21} {finding.advice}")
             self.stdout.write("\nSettings:")
             for setting in effective_settings():
-                self.stdout.write(f"{setting.name:26} {setting.value or '(empty)'}  ({setting.source})")
+                self.stdout.write(f"{setting['name']:26} {setting['value'] or '(empty)'}  ({setting['source']})")
         sys.exit({"error": 2, "warning": 1, "ok": 0}[found[0].level])  # the worst comes first
