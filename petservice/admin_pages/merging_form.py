@@ -16,6 +16,7 @@ class MergingForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.data: Any = self.data.copy()  # for what a page with errors shows
         # The names of fields that others changed and the user did not; their current values stay.
         self.kept: list[str] = []
         for field in self.fields.values():
@@ -36,10 +37,10 @@ class MergingForm(forms.ModelForm):
                 if not _is_same(sent, current):
                     self.kept.append(name)
                 cleaned[name] = self.initial[name]
-                self._show(name, current, current)
+                self.data[self[name].html_name] = current
             elif not _is_same(current, shown):
                 self.add_error(name, _conflict(current, sent))
-                self._show(name, sent, current)
+            self.data[self[name].html_initial_name] = current  # with which the next save is compared
         return cleaned
 
     def _refuse_missing_fields(self) -> None:
@@ -55,14 +56,12 @@ class MergingForm(forms.ModelForm):
 
         A program that omits the hidden field adds choices, and removes none.
         """
-        data: Any = self.data.copy()  # type: ignore[attr-defined]  # a QueryDict
-        shown, current = data.getlist(self[name].html_initial_name), set(self.initial[name])
+        shown, current = self.data.getlist(self[name].html_initial_name), set(self.initial[name])
         added = {one for one in sent if str(one.pk) not in shown}
         merged = added | {one for one in current if one in sent or str(one.pk) not in shown}
         # A page with errors shows these. Without a hidden field, it would have the choices sent as those shown before.
-        data.setlist(self[name].html_name, [one.pk for one in merged])
-        data.setlist(self[name].html_initial_name, [one.pk for one in current])
-        self.data = data
+        self.data.setlist(self[name].html_name, [one.pk for one in merged])
+        self.data.setlist(self[name].html_initial_name, [one.pk for one in current])
         return self.initial[name] if merged == current else [*merged]
 
     @property
@@ -89,13 +88,6 @@ class MergingForm(forms.ModelForm):
         """Return a value as its field shows it."""
         shown = self.fields[name].prepare_value(value)
         return "" if shown is None else str(shown)
-
-    def _show(self, name: str, text: str, current: str) -> None:
-        """Set the values that a page with errors shows, so that the next save is compared with the current value."""
-        data: Any = self.data.copy()  # type: ignore[attr-defined]  # a QueryDict
-        data[self[name].html_name] = text
-        data[self[name].html_initial_name] = current
-        self.data = data
 
 
 def _conflict(current: str, sent: str) -> ValidationError:
