@@ -12,7 +12,6 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from pets.search.case_insensitive import full_width
-from pets.search.tags import spellings_in_use
 from petservice.api.validators import is_id
 from petservice.db.folding import fold
 
@@ -32,27 +31,27 @@ _FILL = """
 """
 
 
-def search(pets: QuerySet[Any], text: str, tag: str = "", filters: Iterable[str] = ()) -> QuerySet[Any]:
+def search(pets: QuerySet[Any], text: str, tags: Sequence[str] = (), filters: Iterable[str] = ()) -> QuerySet[Any]:
     """Return the pets with this id, or with a word in name or tag for each word that begins with it.
 
     SQLite reads all pets that the words find, in the order of their numbers, which takes 0.2 µs for each. If the pets
-    must have a tag as well, its words leave the others out, as do the values of other filters that the index has.
+    must have one of some tags as well, their words leave others out, as do values of other filters that the index has.
     """
     if is_id(text.lower()) and (with_id := pets.filter(pk=text.lower())).exists():
         return with_id
     if not (words := words_of(text)):
         return pets.none()
     if connection.vendor == "sqlite":
-        return _in_index(pets, [_match(text), *_of_filters(tag, filters)])
+        return _in_index(pets, [_match(text), *_of_filters(tags, filters)])
     return pets.extra(where=[_HAS_WORDS], params=[" ".join(words)])  # noqa: S610  # the SQL is constant
 
 
-def having(pets: QuerySet[Any], tag: str, filters: Iterable[str]) -> QuerySet[Any]:
-    """Return pets with a tag and values of filters, by SQLite's index of words if it has several of them.
+def having(pets: QuerySet[Any], tags: Sequence[str], filters: Iterable[str]) -> QuerySet[Any]:
+    """Return pets with one of the tags and values of filters, by SQLite's index of words if it has several of them.
 
     It skips the pets that have one of them alone, while another index would read all of these.
     """
-    conditions = _of_filters(tag, filters)
+    conditions = _of_filters(tags, filters)
     return _in_index(pets, conditions) if len(conditions) > 1 else pets
 
 
@@ -95,12 +94,11 @@ def _match(text: str) -> str:
     return f"words : ({either})"
 
 
-def _of_filters(tag: str, filters: Iterable[str]) -> list[str]:
-    """Return the conditions of FTS5 that all pets with a tag and values of filters fit."""
+def _of_filters(tags: Sequence[str], filters: Iterable[str]) -> list[str]:
+    """Return the conditions of FTS5 that all pets with one of the tags and values of filters fit."""
     conditions = [f'filters : "{one}"' for one in filters]
-    spellings = spellings_in_use(tag) if tag else []
     # A text without any other letters could have no word for FTS5, which knows fewer scripts than Python.
-    if spellings and all(_ASCII_WORD.search(one) for one in spellings):
-        either = " OR ".join(f'"{one.translate(_AS_INDEXED)}"' for one in spellings)
+    if tags and all(map(_ASCII_WORD.search, tags)):
+        either = " OR ".join(f'"{one.translate(_AS_INDEXED)}"' for one in tags)
         conditions.append(f"words : ({either})")
     return conditions

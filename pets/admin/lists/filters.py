@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.db.models import Q
+from django.utils.functional import cached_property
 
 from pets import creator
 from pets.models import Pet
@@ -47,6 +48,12 @@ class PetFilterForm(forms.Form):
             if first and last and first > last:
                 self.add_error(begin, "“From” is after “To”. Exchange the two days.")
 
+    @cached_property
+    def spellings(self) -> list[str]:
+        """Return the spellings in use of the tag, each letter of which costs a query."""
+        tag = self.cleaned_data.get("tag")
+        return spellings_in_use(tag) if tag else []
+
     def conditions(self) -> dict[tuple[str, ...], Q]:
         """Return the condition of each filter in use by its fields. No pet fits an invalid filter."""
         invalid = [names for names in (STATUS, TAG, CREATOR, CREATED_DAYS, SOLD_DAYS) if self.errors.keys() & names]
@@ -56,8 +63,8 @@ class PetFilterForm(forms.Form):
             found[STATUS] = Q(status=status)
         if value("no_tag"):
             found[TAG] = is_absent("tag")
-        elif tag := value("tag"):
-            found[TAG] = equals_any("tag", spellings_in_use(tag))
+        elif value("tag"):
+            found[TAG] = equals_any("tag", self.spellings)
         if kind := value("creator"):
             found[CREATOR] = creator.is_of_kind(kind)
         if value("created_from") or value("created_to"):

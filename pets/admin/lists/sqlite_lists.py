@@ -23,7 +23,7 @@ class SQLitePetChangeList(PetChangeList):
 
     def found(self, pets: QuerySet[Any]) -> QuerySet[Any]:
         self._by_index = fitting = pets.filter(*self.filters.values())
-        in_search = self.filter_form.cleaned_data.get("tag", ""), self.filter_form.words()
+        in_search = self.filter_form.spellings, self.filter_form.words()
         if self.query:
             return search(fitting, self.query, *in_search)
         # The index of days finds few pets for a day, and the index of words all that fit the other filters.
