@@ -4,7 +4,6 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -21,11 +20,8 @@ from petservice.admin_pages.mixins import ReadOnlyPages
 from petservice.admin_pages.wording import first_names
 from petservice.configuration.time_zone import moment
 from petservice.journal.models import Event
-from petservice.journal.pages import history_of, history_page
+from petservice.journal.pages import history_of, history_page, page_of
 from petservice.journal.recording import add_event, type_of
-
-# Maximum number of entries of the history that the page of a deleted pet shows; its history page shows all.
-_MAX_ENTRIES = 100
 
 
 @admin.register(TrashedPet)
@@ -104,11 +100,8 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
         """Show the values and the history of a deleted pet."""
         trashed = self.get_object(request, object_id)
         history = history_of(type_of(Pet), trashed.record_id) if trashed else TrashedPet.objects.none()
-        context = {
-            "title": "Deleted pet",
-            "page": Paginator(history, _MAX_ENTRIES).page(1),
-            "can_put_back": self.has_put_back_permission(request),
-        }
+        can_put_back = self.has_put_back_permission(request)
+        context = page_of(request, history) | {"title": "Deleted pet", "can_put_back": can_put_back}
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
