@@ -38,7 +38,7 @@ def put_back(keys: Sequence[int], *, message: str = "") -> tuple[list[Change], l
 
 @transaction.atomic
 def _put_back(keys: Sequence[int], message: str) -> tuple[list[Change], list[TrashedPet]]:
-    locked = TrashedPet.unexpired().select_for_update(of=("self",)).filter(Among("pk", keys)).order_by("pk")
+    locked = TrashedPet.objects.select_for_update(of=("self",)).filter(Among("pk", keys)).order_by("pk")
     # The last one comes back, if several deleted pets have one id.
     trashed = sorted(locked, key=lambda one: (one.event.at, one.pk), reverse=True)
     ids = [one.record_id for one in trashed]

@@ -39,9 +39,6 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
     empty_list = "The trash is empty. A deleted pet stays here for 30 days, and can be put back."
     list_per_page = 50
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[TrashedPet]:
-        return TrashedPet.unexpired()
-
     def tag(self, trashed: TrashedPet) -> str | None:
         return trashed.pet.tag
 

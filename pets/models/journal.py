@@ -21,7 +21,8 @@ def values_of(pet: Pet) -> dict[str, Any]:
 
 class _InTrash(Manager["TrashedPet"]):
     def get_queryset(self) -> QuerySet["TrashedPet"]:
-        return super().get_queryset().filter(in_trash_until__isnull=False)
+        """Return the pets that can be put back now, with the events of their deletions."""
+        return super().get_queryset().filter(in_trash_until__gt=timezone.now()).select_related("event")
 
 
 class TrashedPet(Item):
@@ -46,11 +47,6 @@ class TrashedPet(Item):
         values: dict[str, Any] = {name: value for name, value in (self.before or {}).items() if name in _FIELDS}
         times = {name: parse_datetime(values[name]) if values.get(name) else None for name in _TIMES}
         return Pet(pk=self.record_id, **values | times)
-
-    @classmethod
-    def unexpired(cls) -> QuerySet["TrashedPet"]:
-        """Return the pets that can be put back now."""
-        return cls.objects.filter(in_trash_until__gt=timezone.now()).select_related("event")
 
 
 class RecentChange(Event):

@@ -15,7 +15,7 @@ from django.utils import timezone
 from pets import services, trash, undo
 from pets.models import IdempotencyRecord, Pet, TrashedPet
 from petservice.apikeys.models import APIKey
-from petservice.journal.models import Event
+from petservice.journal.models import Event, Item
 from petservice.journal.retention import empty_trash, remove_old_events
 from tests.backoffice.pages import messages, read
 from tests.backoffice.staff import granted
@@ -147,7 +147,7 @@ def make_expired_rows(owner: User, now: datetime) -> None:
     ("rows", "remove"),
     [
         (IdempotencyRecord.objects.all(), services._delete_expired_records),
-        (TrashedPet.objects.all(), lambda now: empty_trash(now=now, beyond=0)),
+        (Item.objects.filter(in_trash_until__isnull=False), lambda now: empty_trash(now=now, beyond=0)),
         (Event.objects.filter(kind=Event.Kind.LOGIN), remove_old_events),
         (Event.objects.filter(address__isnull=False), remove_old_events),
     ],

@@ -131,7 +131,7 @@ def deleted_meanwhile(request: HttpRequest, pet_id: str) -> HttpResponse | None:
 
     Leads to the page that puts the pet back, if the user may see it.
     """
-    gone = TrashedPet.unexpired().filter(record_id=pet_id).order_by("-event__at", "-pk").first()
+    gone = TrashedPet.objects.filter(record_id=pet_id).order_by("-event__at", "-pk").first()
     if gone is None or Pet.objects.filter(pk=pet_id).exists():
         return None
     event, post = gone.event, request.POST

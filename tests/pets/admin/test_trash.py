@@ -33,8 +33,12 @@ from tests.pets.changes import request_of
 TRASH = reverse("admin:pets_trashedpet_changelist")
 
 
-def row_of(pet: Pet) -> TrashedPet:
-    return TrashedPet.objects.get(record_id=pet.pk, record_name=pet.name)
+# The deleted pets, also those that expired.
+DELETED = Item.objects.filter(in_trash_until__isnull=False)
+
+
+def row_of(pet: Pet) -> Item:
+    return DELETED.get(record_id=pet.pk, record_name=pet.name)
 
 
 def detail(pet: Pet) -> str:
@@ -182,7 +186,7 @@ def test_each_deletion_removes_the_values_of_a_limited_number_of_expired_pets_an
 
     deleted(staff, pets[4])
 
-    assert [*TrashedPet.objects.order_by("pk").values_list("record_name", flat=True)] == ["Pet 2", "Pet 3", "Pet 4"]
+    assert [*DELETED.order_by("pk").values_list("record_name", flat=True)] == ["Pet 2", "Pet 3", "Pet 4"]
     assert [*Item.objects.filter(before={}).order_by("pk").values_list("record_name", flat=True)] == ["Pet 0", "Pet 1"]
     assert histories(staff, pets[0]) == [("admin", "Deleted.")]
     assert names(staff, TRASH) == ["Pet 4"]
@@ -221,7 +225,7 @@ def test_every_search_of_the_trash_finds_the_right_pets(staff: Client, admin_use
     assert not wrong, "\n".join(wrong)
 
 
-def deleted_pets(owner: User) -> dict[int, TrashedPet]:
+def deleted_pets(owner: User) -> dict[int, Item]:
     """Record deletions at a few times, one older than the trash shows, and return the rows of the pets by their keys.
 
     Other rows of the journal are no deleted pets.
@@ -236,4 +240,4 @@ def deleted_pets(owner: User) -> dict[int, TrashedPet]:
         add_event(request_of(owner), Event.Kind.DELETED, target=Pet, changes=changes, now=at)
     for other in ({"after": {"name": "Rex"}}, {"before": {"name": "Tom"}, "after": {"name": "Rex"}}, {}):
         add_event(request_of(owner), Event.Kind.CHANGED, target=Pet, changes=[Change(pets[0].pk, "Rex", **other)])
-    return TrashedPet.objects.select_related("event").in_bulk()
+    return DELETED.select_related("event").in_bulk()
