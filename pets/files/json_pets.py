@@ -84,10 +84,8 @@ def _object(values: Any) -> dict[str, Any] | str:
     if not isinstance(values, dict):
         return f"not a pet: {_SHAPE}"
     columns = {column_of(name): value for name, value in values.items()}
-    if not columns.keys() & KNOWN_COLUMNS:
-        return f"unknown {unknown_columns(values)}, and no field of a pet: {_SHAPE}"
     if not columns.keys() <= KNOWN_COLUMNS:
-        return f"unknown {unknown_columns(values)}: there are only {', '.join(COLUMNS)}."
+        return f"unknown {unknown_columns(values)}: there are only {', '.join(COLUMNS)}; {_SHAPE}"
     if len(columns) < len(values):
         return "a field is named twice: upper and lower case are the same."
     return columns

@@ -1,5 +1,7 @@
 """Files of pets as spreadsheets, editors and scripts write them, with the names and tags that people see in them."""
 
+from pets.files.rows import COLUMNS
+
 # The line, the name and the tag of each pet.
 Pets = list[tuple[int, str, str | None]]
 
@@ -88,7 +90,7 @@ REJECTED: dict[str, tuple[str, str, list[tuple[int, str]]]] = {
     "a list in an object on one line": (
         '{"pets": [{"name": "Shadow"}]}',
         "json",
-        [(1, f"unknown 'pets', and no field of a pet: {SHAPE}")],
+        [(1, f"unknown 'pets': there are only {', '.join(COLUMNS)}; {SHAPE}")],
     ),
     "a pet on several lines": ('{\n  "name": "Shadow",\n  "tag": "dog"\n}\n', "json", [(1, f"{ENDS}2): {SHAPE}")]),
     "a pet that continues on the next line": (
