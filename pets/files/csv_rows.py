@@ -4,7 +4,8 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from itertools import chain, count, islice
+from functools import partial
+from itertools import chain, islice
 from operator import itemgetter
 from statistics import median_low
 from typing import IO
@@ -71,12 +72,9 @@ def csv_rows(file: File, encoding: str = "") -> Rows:
 
 
 def _lines(text: IO[str]) -> Iterator[str]:
-    for number in count(1):
-        line = text.readline(_MAX_LINE_LENGTH)
+    for number, line in enumerate(iter(partial(text.readline, _MAX_LINE_LENGTH), ""), start=1):
         if len(line) == _MAX_LINE_LENGTH:
             raise BrokenFileError(number, f"longer than {_MAX_LINE_LENGTH:,} characters.")
-        if not line:
-            return
         yield line
 
 
