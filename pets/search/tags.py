@@ -55,24 +55,22 @@ def spellings_in_use(text: str) -> list[str]:
     One query for each character finds which spellings of this character follow those of the characters before it.
     """
     wanted, forms = found_tag(text), _forms()
-    # The spellings of each beginning of the text with which tags begin, each with the first of its tags.
-    reached: list[dict[str, str]] = [{} for _ in range(len(wanted) + _MAX_LIGATURE)]
-    reached[0] = {"": ""}
-    for position in range(len(wanted) + 1):
-        # More blanks than one count as one, and those at the beginning and at the end as none.
-        if position in (0, len(wanted)) or wanted[position - 1] == _BLANK:
-            more = reached[position]
-            while more := _first_tags(beginning + blank for beginning in more for blank in forms[_BLANK]):
-                reached[position] |= more
+    tags: dict[str, str] = {}
+    reached = {"": 0}  # the spellings of a beginning of the text that begin tags, with the length of this beginning
+    while reached:
         following: dict[str, int] = {}
-        for end in range(position + 1, min(position + _MAX_LIGATURE, len(wanted)) + 1):
-            part = wanted[position:end]
-            spellings = forms.get(part) or ({part, part.upper(), normalize("NFD", part)} if end == position + 1 else ())
-            following |= {beginning + form: end for beginning in reached[position] for form in spellings}
-        for beginning, tag in _first_tags(following).items():
-            reached[following[beginning]][beginning] = tag
-    tags = dict.fromkeys(tag for _, tag in sorted(reached[len(wanted)].items()))
-    return [tag for tag in tags if found_tag(tag) == wanted]
+        for beginning, position in reached.items():
+            for end in range(position + 1, min(position + _MAX_LIGATURE, len(wanted)) + 1):
+                part = wanted[position:end]
+                others = {part, part.upper(), normalize("NFD", part)} if end == position + 1 else ()
+                following |= {beginning + form: end for form in forms.get(part) or others}
+            # More blanks than one count as one, and those at the beginning and at the end as none.
+            if position in (0, len(wanted)) or wanted[position - 1] == _BLANK:
+                following |= {beginning + blank: position for blank in forms[_BLANK]}
+        first = _first_tags(following)
+        reached = {beginning: following[beginning] for beginning in first}
+        tags |= {beginning: tag for beginning, tag in first.items() if reached[beginning] == len(wanted)}
+    return [tag for tag in dict.fromkeys(tags[beginning] for beginning in sorted(tags)) if found_tag(tag) == wanted]
 
 
 def tags_of_newest_pets() -> Counter[str]:
