@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
-from django.contrib.admin.views.main import ALL_VAR, ORDER_VAR, SEARCH_VAR, ChangeList
+from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR, ChangeList
 from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.http import HttpRequest
@@ -82,8 +82,6 @@ class PetChangeList(OrderedChangeList):
         if unknown := self.get_filters_params().keys() - PARAMETERS:
             raise DisallowedModelAdminLookup(f"Filtering by {', '.join(unknown)} is not allowed.")
         self.user, self.address = request.user, request.build_absolute_uri()
-        # The parameter to show all pets has no value.
-        self.filter_params = {name: one for name, one in self.filter_params.items() if any(one) or name == ALL_VAR}
         self.filter_form = PetFilterForm(self.params, auto_id=False)
         self.filters = self.filter_form.conditions()
         return [], False, {}, False, bool(self.filters)

@@ -56,14 +56,6 @@ def test_a_url_cannot_select_an_order_or_a_count_without_an_index(staff: Client)
         assert names(staff, **query) == ["Max", "Tom"], query
 
 
-def test_links_of_a_list_of_all_pets_lead_to_such_lists(staff: Client) -> None:
-    Pet.objects.bulk_create(Pet(name="Rex") for _ in range(60))
-
-    page = staff.get(f"{LIST}?all=&q=").content.decode()
-
-    assert set(re.findall(r'href="\?([^"]*o=1[^"]*)"', page)) == {"all=&amp;o=1.-4"}
-
-
 # The filters above the list.
 
 
