@@ -39,8 +39,7 @@ from petservice.journal.pages import JournalPages
 
 def tags_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Return tags that begin with the text in the filter, as JSON."""
-    text = request.GET.get("q", "").replace("\0", "")
-    return JsonResponse({"suggestions": tags_starting_with(text)})
+    return JsonResponse({"suggestions": tags_starting_with(request.GET.get("q", ""))})
 
 
 @admin.register(Pet)
