@@ -90,14 +90,11 @@ def several_spellings(counts: Counter[str]) -> list[list[str]]:
 
 def _first_tags(beginnings: Iterable[str]) -> dict[str, str]:
     """Return those of the beginnings that tags in use have, each with the first of its tags in the index."""
-    if not (texts := [*beginnings]):
-        return {}
-    is_sqlite = connection.vendor == "sqlite"
     tag, value, end = map(case_insensitive_sql, ("tag", "value", "(value || %s)"))
-    values = "json_each(%s)" if is_sqlite else "unnest(%s::text[]) AS value"
+    values = "json_each(%s)" if connection.vendor == "sqlite" else "json_array_elements_text(%s) AS value"
     with connection.cursor() as cursor:
         statement = _FIRST_TAGS.format(tag=tag, value=value, end=end, values=values)
-        cursor.execute(statement, [LAST, json.dumps(texts) if is_sqlite else texts])
+        cursor.execute(statement, [LAST, json.dumps([*beginnings])])
         found: dict[tuple[str, int], str] = {}
         for text, first in cursor.fetchall():
             if first is not None:
