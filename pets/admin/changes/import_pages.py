@@ -10,7 +10,6 @@ from django import forms
 from django.contrib import messages
 from django.contrib.admin import ModelAdmin
 from django.core.exceptions import ValidationError
-from django.core.files.uploadedfile import UploadedFile
 from django.core.validators import FileExtensionValidator
 from django.db import transaction
 from django.db.models import QuerySet
@@ -51,6 +50,12 @@ _ALREADY_IMPORTED = (
 )
 
 
+def validate_size(file: Any) -> None:
+    if file.size > MAX_BYTES:
+        sizes = f"The file is {filesizeformat(file.size)}; the limit is {filesizeformat(MAX_BYTES)}."
+        raise ValidationError(f"{sizes} Split it, or ask your administrator to use the import_pets command.")
+
+
 class UploadForm(forms.Form):
     """A form for a file of pets, whose extension determines the format."""
 
@@ -64,23 +69,14 @@ class UploadForm(forms.Form):
                 [suffix.removeprefix(".") for suffix in IMPORTED_FORMATS_BY_SUFFIX],
                 f"The file name must end with {', '.join(IMPORTED_FORMATS_BY_SUFFIX)}. In a spreadsheet, save as "
                 "“Excel Workbook (.xlsx)” or “CSV UTF-8”.",
-            )
+            ),
+            validate_size,
         ],
     )
     sheet = forms.CharField(required=False, max_length=31, help_text="Of a workbook; empty for the first one.")
     encoding = forms.ChoiceField(
         required=False, choices=[("", "UTF-8 or UTF-16"), *ENCODINGS.items()], help_text="Of a text from a spreadsheet."
     )
-
-    def clean_file(self) -> UploadedFile:
-        file: UploadedFile = self.cleaned_data["file"]
-        size = file.size or 0
-        if size > MAX_BYTES:
-            raise ValidationError(
-                f"The file is {filesizeformat(size)}; the limit is {filesizeformat(MAX_BYTES)}. Split it, or ask "
-                "your administrator to use the import_pets command."
-            )
-        return file
 
 
 def upload_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
