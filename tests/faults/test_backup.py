@@ -99,7 +99,7 @@ def test_failed_backup_replaces_no_file_and_leaves_none(tmp_path: Path) -> None:
     precious = place / "pets.backup"
     precious.write_text("precious")
 
-    assert "There is no database yet: " in refusal(data, place / "new", "backup_database")
+    assert "there is no file " in refusal(data, place / "new", "backup_database")
     data.mkdir(exist_ok=True)
     (data / "petservice.sqlite3").write_bytes(b"no database at all" * 100)
     assert "file is not a database" in refusal(data, place / "new", "backup_database")

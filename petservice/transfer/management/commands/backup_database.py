@@ -22,11 +22,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
         if not backend().is_embedded:
             raise CommandError('PostgreSQL has its own tool: pg_dump --format=custom --file=FILE "$DATABASE_URL"')
-        source = Path(connection.settings_dict["NAME"])
-        if not source.is_file():
-            raise CommandError(f"There is no database yet: {source}")
         with all_or_nothing(f"written to {file}"):
-            copy_database(source, file, is_in_use=True)
+            copy_database(Path(connection.settings_dict["NAME"]), file, is_in_use=True)
         with suppress(OSError):  # the backup is complete, whoever may write to the data directory
             settings.LAST_BACKUP.touch(mode=0o600)
         self.stderr.write(f"{file}: {file.stat().st_size:,} bytes.")
