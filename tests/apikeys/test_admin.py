@@ -1,5 +1,6 @@
 """The admin pages of API keys: creating, listing and changing keys, and the entries about them in the audit."""
 
+import re
 from datetime import timedelta
 from uuid import uuid4
 
@@ -80,15 +81,18 @@ def test_a_key_that_was_revoked_while_its_page_was_open_is_not_changed(admin_cli
     assert APIKey.objects.get().name == "Acme"
 
 
-def test_keys_with_the_same_name_have_their_prefixes_in_the_list(admin_client: Client) -> None:
-    soon = timezone.now() + timedelta(days=13)
-    made = [APIKey.objects.create_key(name="Acme", expires_at=soon)[0] for _ in range(2)]
+def test_the_list_has_the_prefix_the_expiry_and_the_last_use_of_keys_with_the_same_name(admin_client: Client) -> None:
+    now = timezone.now()
+    times = {"expires_at": now + timedelta(days=13), "last_used_at": now - timedelta(hours=2)}
+    made = [APIKey.objects.create_key(name="Acme", **times)[0] for _ in range(2)]
 
     shown = admin_client.get(LIST).content.decode()
 
     for api_key in made:
         assert f'Acme <span class="key-prefix">{api_key.prefix}…</span></a>' in shown
     assert shown.count('<span class="badge badge-soon">Expires soon</span>') == 2
+    found = re.findall(r'<time datetime="[^"]*" title="\d{4}-\d\d-\d\d \d\d:\d\d UTC">([^<]*)</time>', shown)
+    assert found == ["in 1\xa0week", "2\xa0hours ago"] * 2
 
 
 Kind = Event.Kind
