@@ -168,7 +168,6 @@ def test_the_person_sees_the_fields_of_a_kept_form_and_not_the_versions_of_the_p
     assert kept_forms.KeptForm(ADD, 1, fields, is_complete=True).shown_fields == fields[:1]
 
 
-@pytest.mark.django_db
 def test_strangers_and_empty_posts_are_sent_to_the_login_as_before() -> None:
     assert Client().post(ADD)["Location"] == f"{LOGIN}?next={ADD}"
     assert "Log in to continue." in Client().get(ADD, follow=True).content.decode()
