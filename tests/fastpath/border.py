@@ -6,8 +6,7 @@ from itertools import pairwise
 from hypothesis import strategies as st
 
 from tests.contract.rows import ROWS, lists
-from tests.contract.rows.bodies import padded
-from tests.contract.rows.row import MAX_BODY, UNKNOWN_ID, Row, get, key, post
+from tests.contract.rows.row import UNKNOWN_ID, Row, get, key, post
 from tests.contract.seed import KINDS
 from tests.contract.test_table import CHUNKED, chunked
 
@@ -36,8 +35,7 @@ def fixed_requests() -> list[Row]:
     keys = [replace(row, headers=[*key(kind), *row.headers[1:]]) for row in USUAL for kind in KINDS]
     others = [*zip(OTHERS), *pairwise(OTHERS)]
     with_others = [replace(row, headers=[*row.headers, *some]) for row in (USUAL[2], CREATE) for some in others]
-    large = replace(USUAL[0], body=padded(MAX_BODY + 1))
-    return [*(row for rows in ROWS.values() for row in rows), *keys, *with_others, large]
+    return [*(row for rows in ROWS.values() for row in rows), *keys, *with_others]
 
 
 @st.composite
