@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
 from operator import itemgetter
@@ -94,12 +95,13 @@ def _header_of(lines: list[str], delimiters: list[str]) -> tuple[int, str]:
 
 def _records(lines: list[str], delimiter: str) -> dict[int, list[str]]:
     """Return the cells of the first line and of each other record that has text, by the positions of its first line."""
-    records, position = {}, 0
+    records, position = {0: [""]}, 0
     reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
-    for cells in reader:
-        if position == 0 or _VISIBLE_TEXT.search("".join(cells)):
-            records[position] = [cell.strip(' "') for cell in cells]
-        position = reader.line_num
+    with suppress(csv.Error):  # for a cell that is too long, of which the rows tell
+        for cells in reader:
+            if _VISIBLE_TEXT.search("".join(cells)):
+                records[position] = [cell.strip(' "') for cell in cells]
+            position = reader.line_num
     return records
 
 
