@@ -12,14 +12,13 @@ from django.utils import timezone
 from pets.fields import EDITABLE
 from pets.models import Pet, TrashedPet
 from pets.models.journal import values_of
-from petservice.db.lookups import Among
 from petservice.journal.recording import Change
 from petservice.journal.retention import empty_trash
 
 
 def delete(pets: Sequence[Pet], *, message: str = "") -> list[Change]:
     """Delete pets, which the current transaction has locked. To record these changes moves the pets into the trash."""
-    Pet.objects.filter(Among("pk", [pet.pk for pet in pets])).delete()
+    Pet.objects.filter(pk__in=[pet.pk for pet in pets]).delete()
     empty_trash(now=timezone.now(), beyond=len(pets))
     return [Change(pet.pk, pet.name, values_of(pet), None, message) for pet in pets]
 
@@ -38,11 +37,11 @@ def put_back(keys: Sequence[int], *, message: str = "") -> tuple[list[Change], l
 
 @transaction.atomic
 def _put_back(keys: Sequence[int], message: str) -> tuple[list[Change], list[TrashedPet]]:
-    locked = TrashedPet.objects.select_for_update(of=("self",)).filter(Among("pk", keys)).order_by("pk")
+    locked = TrashedPet.objects.select_for_update(of=("self",)).filter(pk__in=keys).order_by("pk")
     # The last one comes back, if several deleted pets have one id.
     trashed = sorted(locked, key=lambda one: (one.event.at, one.pk), reverse=True)
     ids = [one.record_id for one in trashed]
-    existing = set(Pet.objects.filter(Among("pk", ids)).values_list("pk", flat=True))
+    existing = set(Pet.objects.filter(pk__in=ids).values_list("pk", flat=True))
     back: list[TrashedPet] = []
     taken: list[TrashedPet] = []
     for one in trashed:
@@ -50,7 +49,7 @@ def _put_back(keys: Sequence[int], message: str) -> tuple[list[Change], list[Tra
         existing.add(one.record_id)
     pets = [one.pet for one in back]
     write_with_sales(pets)
-    TrashedPet.objects.filter(Among("pk", [one.pk for one in back])).update(in_trash_until=None)
+    TrashedPet.objects.filter(pk__in=[one.pk for one in back]).update(in_trash_until=None)
     changes = [Change(pet.pk, pet.name, None, {name: getattr(pet, name) for name in EDITABLE}, message) for pet in pets]
     return changes, taken
 
@@ -61,6 +60,6 @@ def write_with_sales(pets: Sequence[Pet], **options: Any) -> None:
     unknown = [pet for pet in pets if pet.status == Pet.Status.SOLD and pet.sold_at is None]
     Pet.objects.bulk_create(pets, **options)
     if unknown:
-        Pet.objects.filter(Among("pk", [pet.pk for pet in unknown])).update(sold_at=None)
+        Pet.objects.filter(pk__in=[pet.pk for pet in unknown]).update(sold_at=None)
     for pet in unknown:
         pet.sold_at = None  # which PostgreSQL has set in these objects, too

@@ -9,7 +9,6 @@ from django.http import HttpRequest
 from pets import trash
 from pets.fields import EDITABLE
 from pets.models import Pet
-from petservice.db.lookups import Among
 from petservice.journal.models import Event, Item
 from petservice.journal.recording import Change, Values, add_event
 
@@ -43,8 +42,8 @@ def changed_since(versions: Mapping[Pet, int]) -> dict[str, Values]:
 
     Pets for which the journal does not name all changes are missing.
     """
-    ids = Among("record_id", [pet.pk for pet in versions])
-    items = Item.objects.filter(ids, version__isnull=False)  # only pets have versions
+    ids = [pet.pk for pet in versions]
+    items = Item.objects.filter(record_id__in=ids, version__isnull=False)  # only pets have versions
     changes: dict[str, dict[int | None, Values]] = defaultdict(dict)
     for pk, version, before in items.order_by("pk").values_list("record_id", "version", "before"):
         changes[pk][version] = before or {}
@@ -64,9 +63,9 @@ def _changed_later(items: Sequence[Item], ids: list[str]) -> dict[str, set[str]]
     each change is recorded while its pet is locked.
     """
     last = max((one.pk for one in items), default=0)
-    later = [*Item.objects.filter(Among("record_id", ids), pk__gt=last).values_list("record_id", "after", "event")]
+    later = [*Item.objects.filter(record_id__in=ids, pk__gt=last).values_list("record_id", "after", "event")]
     # Not joined, because SQLite would begin with all events that were not undone.
-    events = Event.objects.filter(Among("pk", [*{one for *_, one in later}]))
+    events = Event.objects.filter(pk__in=[*{one for *_, one in later}])
     changes = events.exclude(kind__in=[Event.Kind.UNDONE, Event.Kind.RESTORED])
     undone_by = dict(changes.values_list("pk", "undone_by"))
     records = {(one, pk) for pk, _, one in later}  # an undo leaves some pets alone, and has no items of them
@@ -88,8 +87,8 @@ def undo(request: HttpRequest, pk: int) -> tuple[int, list[str]] | None:
     if event is None:
         return None
     items = [*Item.objects.select_for_update().filter(event=event).order_by("pk")]  # as trash.put_back locks them
-    ids = Among("pk", [one.record_id for one in items])
-    pets = {pet.pk: pet for pet in Pet.objects.select_for_update().filter(ids).order_by("pk")}
+    ids = [one.record_id for one in items]
+    pets = {pet.pk: pet for pet in Pet.objects.select_for_update().filter(pk__in=ids).order_by("pk")}
     later = _changed_later(items, [*pets])
     changed: list[tuple[Pet, Values]] = []  # with their values before the change
     added: list[Pet] = []
@@ -136,5 +135,5 @@ def _restore(changed: Sequence[tuple[Pet, Values]]) -> list[Change]:
 def _with_versions(changes: Sequence[Change]) -> list[Change]:
     """Return changes that were just made to locked pets, with the versions of the pets after them."""
     ids = [change.record_id for change in changes]
-    versions = dict(Pet.objects.filter(Among("pk", ids)).values_list("pk", "version"))
+    versions = dict(Pet.objects.filter(pk__in=ids).values_list("pk", "version"))
     return [change._replace(version=versions.get(change.record_id)) for change in changes]

@@ -8,7 +8,6 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from petservice.db.folding import fold
-from petservice.db.lookups import Among
 
 
 class BoundedSearch(admin.ModelAdmin):
@@ -33,7 +32,7 @@ class BoundedSearch(admin.ModelAdmin):
             folded = [fold(text) for text in texts]
             if all(any(word in text for text in folded) for word in words):
                 found.append(pk)
-        return queryset.filter(Among("pk", found)), False
+        return queryset.filter(pk__in=found), False
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         return lookup in self.allowed_lookups

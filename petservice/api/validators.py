@@ -13,6 +13,11 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
+def is_key(text: str) -> bool:
+    """Return whether a string of a request can be an integer key of a row, which no database rejects."""
+    return text.isascii() and text.isdecimal() and len(text) < len(str(2**63))
+
+
 # Matches a string that is not only white space. Python and JSON Schema differ in a few characters, so a character
 # counts as white space if either says so.
 NOT_BLANK = re.compile(r"[^\s\ufeff]")

@@ -14,9 +14,8 @@ from django.urls import path, reverse
 from django.utils.safestring import mark_safe
 
 from petservice.admin_pages.staff_page import staff_page
-from petservice.api.validators import is_id
+from petservice.api.validators import is_id, is_key
 from petservice.backoffice import dashboard
-from petservice.db.lookups import is_key
 from petservice.guides.rendering import ADMIN_GUIDE, guide
 from petservice.sign_in import second_factor_view
 from petservice.sign_in.login_view import KeptFormLoginView, page_before

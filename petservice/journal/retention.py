@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.utils import timezone
 
-from petservice.db.lookups import Among
 from petservice.journal.models import Event, Item
 
 # Maximum number of rows that are changed or removed together, so that no login and no change waits for long.
@@ -43,4 +42,4 @@ def empty_trash(*, now: datetime, beyond: int) -> None:
         .select_for_update(skip_locked=True, of=("self",))
         .values_list("pk", flat=True)[: beyond + MAX_REMOVED]
     )
-    Item.objects.filter(Among("pk", [*expired])).update(before={}, in_trash_until=None)
+    Item.objects.filter(pk__in=[*expired]).update(before={}, in_trash_until=None)

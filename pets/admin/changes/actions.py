@@ -24,7 +24,6 @@ from pets.search.case_insensitive import equals_any
 from pets.search.tags import same_tag, spellings_in_use
 from pets.undo import add_event_of_change, change_of
 from petservice.admin_pages.wording import first_names
-from petservice.db.lookups import Among
 from petservice.journal.models import Event
 from petservice.journal.sentences import quoted
 
@@ -45,7 +44,7 @@ def change_field(pages: ModelAdmin, request: HttpRequest, selection: Selection, 
         else:
             done, has = f"Tag removed from {count}.", "no tag"
         if pets:
-            Pet.objects.filter(Among("pk", [pet.pk for pet in pets])).update(**{field: value})
+            Pet.objects.filter(pk__in=[pet.pk for pet in pets]).update(**{field: value})
             changes = [change_of(pet, {field: getattr(pet, field)}, {field: value}) for pet in pets]
             permission = permission_to_change(request.user)
             event = add_event_of_change(request, Event.Kind.CHANGED, done, changes, permission)
@@ -59,7 +58,7 @@ def change_field(pages: ModelAdmin, request: HttpRequest, selection: Selection, 
 
 def _present(selection: Selection, field: str) -> "Counter[str | None]":
     """Return the present values of a field of the selected pets, with the number of pets that have each."""
-    return Counter(Pet.objects.filter(Among("pk", [*selection])).values_list(field, flat=True))
+    return Counter(Pet.objects.filter(pk__in=[*selection]).values_list(field, flat=True))
 
 
 def _marking_as(status: Pet.Status) -> Any:
@@ -126,7 +125,7 @@ def delete_selected(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[
     """Ask whether to delete the selected pets, and delete them after the confirmation."""
     if (selection := selected(request, queryset)) is None:
         return None
-    names = Pet.objects.filter(Among("pk", [*selection])).order_by("pk").values_list("name", flat=True)
+    names = Pet.objects.filter(pk__in=[*selection]).order_by("pk").values_list("name", flat=True)
     if "post" in request.POST or not names:
         delete(pages, request, selection)
         return None

@@ -27,7 +27,6 @@ from pets.undo import add_event_of_change, change_of
 from petservice.admin_pages.created_once import FormOnce
 from petservice.admin_pages.merging_form import MergingForm
 from petservice.configuration.time_zone import moment
-from petservice.db.lookups import Among
 from petservice.journal.models import Event, Item
 from petservice.journal.sentences import changed, quoted
 
@@ -123,7 +122,7 @@ def added_by_form(request: HttpRequest, form_token: UUID) -> Pet | None:
     recent = Event.objects.filter(account=account, at__gt=timezone.now() - _REMEMBERED)
     added = recent.filter(kind=Event.Kind.ADDED, form_token=form_token)
     ids = Item.objects.filter(event__in=added).values_list("record_id", flat=True)
-    return Pet.objects.filter(Among("pk", [*ids])).order_by("pk").first()
+    return Pet.objects.filter(pk__in=[*ids]).order_by("pk").first()
 
 
 def deleted_meanwhile(request: HttpRequest, pet_id: str) -> HttpResponse | None:

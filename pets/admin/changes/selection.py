@@ -20,8 +20,7 @@ from pets.undo import changed_since
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.staff_page import staff_page
 from petservice.admin_pages.wording import first_names
-from petservice.api.validators import is_id
-from petservice.db.lookups import Among, is_key
+from petservice.api.validators import is_id, is_key
 from petservice.journal.sentences import quoted
 
 # The field of a confirmation page that holds the selection. One field, because Django limits the number of fields.
@@ -114,7 +113,7 @@ def unchanged(
     Tells the user which pets someone else deleted, or changed in the wanted fields, or in any if no values are wanted,
     with the verb of what is not done to them. A pet that has the wanted values already counts as unchanged.
     """
-    pets = list(Pet.objects.select_for_update().filter(Among("pk", [*selection])).order_by("pk"))
+    pets = list(Pet.objects.select_for_update().filter(pk__in=[*selection]).order_by("pk"))
     others = {pet: version for pet in pets if (version := selection[pet.pk]) not in (None, pet.version)}
     values = changed_since(others) if others else {}
     changed = {}

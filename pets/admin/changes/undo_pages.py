@@ -21,7 +21,7 @@ from pets.permissions import may_see_list
 from petservice.admin_pages.mixins import ReadOnlyPages
 from petservice.admin_pages.staff_page import staff_page
 from petservice.admin_pages.wording import first_names
-from petservice.db.lookups import is_key
+from petservice.api.validators import is_key
 from petservice.journal.models import Event
 from petservice.journal.templatetags.journal import isolated
 

@@ -18,7 +18,6 @@ from pets.models import SavedFilter
 from pets.search.words import search
 from petservice.admin_pages import bounded_paginator
 from petservice.admin_pages.bounded_paginator import BoundedPaginator, MoreThan, RowCount
-from petservice.db.lookups import Among
 
 # Maximum number of pets that a list reads by their keys, which takes PostgreSQL 50 µs for each of thousands.
 _MAX_READ_BY_KEY = 1000
@@ -60,7 +59,7 @@ class SearchPaginator(BoundedPaginator):
         # As text, because Python takes several times as long to make the text of a `uuid` as PostgreSQL does.
         found = [*rows.order_by().values_list(Cast("pk", TextField()), flat=True)[: maximum + 1]]
         if len(found) <= min(maximum, _MAX_READ_BY_KEY):
-            self.object_list = rows.model._default_manager.filter(Among("pk", found)).order_by(*rows.query.order_by)
+            self.object_list = rows.model._default_manager.filter(pk__in=found).order_by(*rows.query.order_by)
         return RowCount(len(found)) if len(found) <= maximum else MoreThan(maximum)
 
 

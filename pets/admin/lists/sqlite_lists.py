@@ -12,7 +12,6 @@ from pets.admin.lists.changelist import PetChangeList
 from pets.admin.lists.filters import CREATED_DAYS, SOLD_DAYS, STATUS
 from pets.admin.lists.ordering import indexed
 from pets.search.words import found_among, having, search
-from petservice.db.lookups import Among
 
 # Maximum number of pets that are tested in the order of a list, beside two for each pet of its pages.
 _MAX_TESTED = 5000
@@ -39,7 +38,7 @@ class SQLitePetChangeList(PetChangeList):
             self.result_list = self.queryset[end - self.list_per_page : end]
         # Without an index that has both the filters and the order, SQLite sorts all pets that fit.
         elif len(first := self._first(end)) == end:
-            shown = self.root_queryset.filter(Among("pk", first[-self.list_per_page :]))
+            shown = self.root_queryset.filter(pk__in=first[-self.list_per_page :])
             self.result_list = shown.order_by(*indexed(self.order))
 
     def _first(self, number: int) -> list[str]:

@@ -28,7 +28,6 @@ from pets.management.terminal import STANDARD_STREAM, all_or_nothing, format_of,
 from pets.models import ImportedFile, Pet
 from pets.models.pet import count_of_pets
 from petservice.db.backend import backend
-from petservice.db.lookups import Among
 from petservice.db.pending_migrations import DatabaseCommand
 from petservice.journal.models import Event
 from petservice.journal.recording import COMMAND, add_event
@@ -103,7 +102,7 @@ class Command(DatabaseCommand):
         with progress("Checking") as bar:
             for batch in self._read():
                 ids = [line.values["id"] for line in batch if "id" in line.values]
-                taken = set(Pet.objects.filter(Among("pk", ids)).values_list("pk", flat=True))
+                taken = set(Pet.objects.filter(pk__in=ids).values_list("pk", flat=True))
                 for line in batch:
                     pk = line.values.get("id")
                     count += 1
