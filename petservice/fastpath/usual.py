@@ -141,14 +141,13 @@ def _page(query: bytes) -> Page | None:
     values: dict[bytes, str] = {}
     for parameter in query.split(b"&") if query else ():
         name, _, value = parameter.partition(b"=")
-        if name in values or name not in (b"limit", b"after") or not _PLAIN_VALUE.fullmatch(value):
+        if name not in (b"limit", b"after") or not _PLAIN_VALUE.fullmatch(value):
             return None
         values[name] = value.decode()
     try:
-        page = Page.parse(values.get(b"limit"), values.get(b"after"))
+        return Page.parse(values.get(b"limit"), values.get(b"after"))
     except ParseError:
         return None
-    return page if page.limit else None
 
 
 def _headers(sent: Iterable[tuple[bytes, bytes]]) -> dict[bytes, str] | None:

@@ -25,7 +25,7 @@ from tests.server.services import held_requests, release
 from tests.waiting import wait_until
 
 # One that the fast path answers, and one that it leaves to Django.
-PATHS = {"fast_path": "/v1/pets", "django": "/v1/pets?limit=1&limit=1"}
+PATHS = {"fast_path": "/v1/pets", "django": "/v1/pets?limit=1&x=1"}
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.once
 
 # Paths that the fast path answers, that Django answers on a thread, and a page.
-FAST, SLOW, PAGE = "/v1/pets", "/v1/pets?limit=1&limit=1", "/admin/login/"
+FAST, SLOW, PAGE = "/v1/pets", "/v1/pets?limit=1&x=1", "/admin/login/"
 
 
 Received = list[tuple[str, bytes]]
