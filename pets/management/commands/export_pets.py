@@ -14,7 +14,6 @@ from pets.files.writing import EXPORTED, write
 from pets.management.terminal import STANDARD_STREAM, all_or_nothing, format_of, progress
 from pets.models import Pet
 from pets.models.pet import count_of_pets
-from petservice.db.backend import backend
 from petservice.db.pending_migrations import DatabaseCommand
 from petservice.journal.models import Event
 from petservice.journal.recording import add_event_of_command
@@ -40,11 +39,7 @@ class Command(DatabaseCommand):
         with all_or_nothing("exported"), progress("Exporting") as bar:
             try:
                 # The generator is closed with its cursor, while the database can still be used.
-                with (
-                    _opened(file) as target,
-                    backend().read_consistently(),
-                    closing(write(self._rows(bar), file_format)) as parts,
-                ):
+                with _opened(file) as target, closing(write(self._rows(bar), file_format)) as parts:
                     target.writelines(parts)
             except BrokenPipeError:  # the reader of standard output has left
                 # Python would report an error when it closes standard output.

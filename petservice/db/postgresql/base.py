@@ -5,7 +5,7 @@ It refuses connection poolers, which lose the timeouts of the service, and datab
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from time import sleep
 from typing import Any
 
@@ -142,10 +142,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
             # that builds an index waits for this transaction, and waiting for it would be a deadlock.
             if refresh_statistics:
                 cursor.execute(f"ANALYZE (SKIP_LOCKED) {table}")
-
-    def read_consistently(self) -> AbstractContextManager[Any]:
-        # PostgreSQL sends rows in batches only within a transaction.
-        return transaction.atomic(using=self.alias)
 
     def lock_out_writers(self, tables: list[str]) -> None:
         names = ", ".join(map(self.ops.quote_name, tables))

@@ -7,7 +7,7 @@ restore excludes all of them.
 import fcntl
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -115,11 +115,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
         with self.cursor() as cursor:
             for batch in batches:
                 cursor.executemany(sql, batch)
-
-    def read_consistently(self) -> AbstractContextManager[Any]:
-        """Return a context in which rows are fetched in small batches and show the state at the statement's start."""
-        # Each SQLite statement reads one state anyway, and a transaction would block writers.
-        return nullcontext()
 
     def lock_out_writers(self, tables: list[str]) -> None:
         """Block other writers of these tables until the transaction ends, which SQLite does from the start of it."""
