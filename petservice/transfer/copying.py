@@ -1,6 +1,7 @@
 """The copy of all rows from one database to another, and the comparison of both, in constant memory."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
@@ -100,6 +101,21 @@ def copy(source: str, target: str, models: list[type[Model]], on_rows: Callable[
         for statement in database.ops.sequence_reset_sql(no_style(), models):  # none on SQLite, which needs none
             cursor.execute(statement)
     return summaries
+
+
+@contextmanager
+def without_trigger(alias: str, model: type[Model], trigger: str) -> Iterator[None]:
+    """Keep a trigger of a model's table from running, within a transaction."""
+    database = connections[alias]
+    table, name = map(database.ops.quote_name, (model._meta.db_table, trigger))
+    off, on = f"ALTER TABLE {table} DISABLE TRIGGER {name}", f"ALTER TABLE {table} ENABLE TRIGGER {name}"
+    with database.cursor() as cursor:
+        if database.vendor == "sqlite":
+            cursor.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger' AND name = %s", [trigger])
+            off, (on,) = f"DROP TRIGGER {name}", cursor.fetchone()
+        cursor.execute(off, None)
+        yield
+        cursor.execute(on, None)
 
 
 def summarise(alias: str, models: list[type[Model]], on_rows: Callable[[int], object]) -> list[Summary]:

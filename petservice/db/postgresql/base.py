@@ -37,12 +37,6 @@ _NO_TRANSACTION_TIMEOUT = "SELECT set_config(name, '0', false) FROM pg_settings 
 # and a backup can hold the lock for hours. So the migration fails instead, and can be run again.
 _WAIT_SHORTLY = "SELECT set_config('lock_timeout', '5s', true) WHERE current_setting('lock_timeout') = '0'"
 
-# The number of other connections of this service: they have the same application name.
-_SERVICES = """
-SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
-AND application_name = current_setting('application_name')
-"""
-
 # The timeouts that are not what this connection has asked for. Another source is for example "default" or "user".
 _LOST_TIMEOUTS = """
 SELECT name FROM pg_settings WHERE source NOT IN ('client', 'session')
@@ -185,20 +179,3 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 yield
             finally:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [_MIGRATION_LOCK])
-
-    @contextmanager
-    def exclude_services(self) -> Iterator[None]:
-        with self.cursor() as cursor:
-            cursor.execute("SELECT pg_stat_clear_snapshot()")  # within a transaction, PostgreSQL shows the same again
-            cursor.execute(_SERVICES)
-            if cursor.fetchone() != (0,):
-                raise BlockingIOError
-        yield
-
-    @contextmanager
-    def without_trigger(self, table: str, trigger: str) -> Iterator[None]:
-        table, trigger = self.ops.quote_name(table), self.ops.quote_name(trigger)
-        with self.cursor() as cursor:
-            cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER {trigger}")
-            yield
-            cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER {trigger}")

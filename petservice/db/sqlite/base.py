@@ -7,7 +7,7 @@ restore excludes all of them.
 import fcntl
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -141,19 +141,3 @@ class DatabaseWrapper(base.DatabaseWrapper):
         with path.open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
-
-    # The rest is for move_database.
-
-    def exclude_services(self) -> AbstractContextManager[None]:
-        """Return a context that raises BlockingIOError if a service uses this database."""
-        return exclude_services(Path(self.settings_dict["NAME"]))
-
-    @contextmanager
-    def without_trigger(self, table: str, trigger: str) -> Iterator[None]:
-        """Keep a trigger of the table from running, within a transaction."""
-        with self.cursor() as cursor:
-            cursor.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger' AND name = %s", [trigger])
-            (statement,) = cursor.fetchone()
-            cursor.execute(f"DROP TRIGGER {self.ops.quote_name(trigger)}")
-            yield
-            cursor.execute(statement, None)

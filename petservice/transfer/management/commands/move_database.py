@@ -14,7 +14,7 @@ from pets.management.terminal import all_or_nothing, progress
 from pets.models import Pet
 from petservice.db.backend import backend
 from petservice.db.pending_migrations import DatabaseCommand
-from petservice.db.sqlite.base import MOVED
+from petservice.db.sqlite.base import MOVED, exclude_services
 from petservice.db.url import database_settings
 from petservice.transfer import copying, sqlite_file
 from store.models import InventoryCounter
@@ -23,6 +23,11 @@ from store.services import inventory_counts
 _SOURCE, _TARGET = DEFAULT_DB_ALIAS, "move_database"
 # Seconds between two checks whether the service still runs.
 _INTERVAL = 0.2
+# The number of other connections of this service: they have the same application name.
+_SERVICES = """
+SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+AND application_name = current_setting('application_name')
+"""
 
 
 class Command(DatabaseCommand):
@@ -101,7 +106,7 @@ class Command(DatabaseCommand):
                     if not backend(alias).try_lock("move_database", 0):  # two moves would wait for each other
                         raise CommandError("Another move uses the same database. Nothing was moved: wait for that one.")
                 # This trigger would give the time of the move to pets of which it is unknown when they were sold.
-                with backend(_TARGET).without_trigger(Pet._meta.db_table, "pets_sold_insert"):
+                with copying.without_trigger(_TARGET, Pet, "pets_sold_insert"):
                     copied = copying.copy(_SOURCE, _TARGET, models, bar.update)
                 bar.set_description("Comparing")
                 bar.reset()
@@ -123,7 +128,7 @@ class Command(DatabaseCommand):
         was_shown = False
         while True:
             try:
-                services.enter_context(backend(_SOURCE).exclude_services())
+                services.enter_context(_without_services())
                 return
             except BlockingIOError:
                 if not was_shown:
@@ -132,6 +137,19 @@ class Command(DatabaseCommand):
                     )
                 was_shown = True
                 time.sleep(_INTERVAL)
+
+
+def _without_services() -> AbstractContextManager[None]:
+    """Return a context in which no service starts on a SQLite source. Raises BlockingIOError if one uses the source."""
+    source = connections[_SOURCE]
+    if source.vendor == "sqlite":
+        return exclude_services(Path(source.settings_dict["NAME"]))
+    with source.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_clear_snapshot()")  # within a transaction, PostgreSQL shows the same again
+        cursor.execute(_SERVICES)
+        if cursor.fetchone() != (0,):
+            raise BlockingIOError
+    return nullcontext()
 
 
 def _require_equal(table: str, one: object, other: object) -> None:
