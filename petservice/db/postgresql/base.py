@@ -94,7 +94,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """A connection to PostgreSQL."""
 
     SchemaEditorClass = DatabaseSchemaEditor
-    is_embedded = False
 
     def get_connection_params(self) -> dict[str, Any]:
         parameters: dict[str, Any] = super().get_connection_params()

@@ -88,7 +88,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """A connection to SQLite."""
 
     SchemaEditorClass = DatabaseSchemaEditor
-    is_embedded = True
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         path = Path(self.settings_dict["NAME"])

@@ -43,7 +43,7 @@ class Command(BaseCommand):
         from petservice.server.run import WebServer  # now, because gunicorn reads variables when it is imported
 
         server = WebServer(bind)
-        is_embedded = backend().is_embedded
+        is_embedded = connection.vendor == "sqlite"
         with _database():
             backend().begin_service()
             if is_embedded or migrate:

@@ -8,7 +8,6 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
 from pets.management.terminal import all_or_nothing
-from petservice.db.backend import backend
 from petservice.transfer.sqlite_file import copy_database
 
 
@@ -20,7 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("file", metavar="FILE", type=Path, help="New file; must not exist.")
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
-        if not backend().is_embedded:
+        if connection.vendor != "sqlite":
             raise CommandError('PostgreSQL has its own tool: pg_dump --format=custom --file=FILE "$DATABASE_URL"')
         with all_or_nothing(f"written to {file}"):
             copy_database(Path(connection.settings_dict["NAME"]), file, is_in_use=True)

@@ -74,7 +74,7 @@ class Command(DatabaseCommand):
 
     def _retire(self) -> None:
         """Rename the file of the old database. If this fails, the data has moved all the same."""
-        if not backend(_SOURCE).is_embedded:
+        if connections[_SOURCE].vendor != "sqlite":
             return
         database = connections[_SOURCE]
         path = Path(database.settings_dict["NAME"]).resolve()
@@ -88,7 +88,7 @@ class Command(DatabaseCommand):
 
     def _move(self, models: list[type[Model]], services: ExitStack) -> None:
         """Copy all rows, and enter a context into `services` that keeps them from the source."""
-        if backend(_TARGET).is_embedded:
+        if connections[_TARGET].vendor == "sqlite":
             appearing: AbstractContextManager[None] = sqlite_file.filled_at_once(connections[_TARGET])
         else:  # others see the rows when the transaction ends
             appearing = nullcontext()

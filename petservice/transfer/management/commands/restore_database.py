@@ -6,7 +6,6 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
 from pets.management.terminal import all_or_nothing
-from petservice.db.backend import backend
 from petservice.db.sqlite.base import exclude_services
 from petservice.journal.models import Event
 from petservice.journal.recording import add_event_of_command
@@ -21,7 +20,7 @@ class Command(BaseCommand):
         parser.add_argument("file", metavar="FILE", type=Path, help="A file that backup_database has written.")
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
-        if not backend().is_embedded:
+        if connection.vendor != "sqlite":
             raise CommandError(
                 "PostgreSQL has its own tool: "
                 'pg_restore --exit-on-error --no-owner --dbname="$DATABASE_URL" FILE, into an empty database'
