@@ -1,10 +1,11 @@
 """Django's commands that change accounts leave an entry in the audit."""
 
 from collections.abc import Callable
+from io import StringIO
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import CommandError
+from django.core.management import CommandError, call_command
 from django.db import connection
 
 from petservice.journal.models import Event
@@ -30,6 +31,9 @@ def test_a_new_superuser_is_in_the_audit(run: Run, monkeypatch: pytest.MonkeyPat
     ((account, kind, message),) = audit_of(User.objects.get(username="eve", is_superuser=True))
     assert (account, kind) == ("command", "account_added")
     assert message.startswith(f"Added by the command createsuperuser. Role: Administrator. {RUN_BY}")
+
+    call_command("createsuperuser", stdin=StringIO(), stdout=StringIO())  # adds nobody, because it cannot ask
+    assert Event.objects.count() == 1
 
 
 def test_a_changed_password_is_in_the_audit_and_nothing_if_no_password_was_changed(run: Run, ada: User) -> None:

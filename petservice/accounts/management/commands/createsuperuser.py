@@ -3,6 +3,8 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.management.commands import createsuperuser
+from django.contrib.auth.models import User
+from django.db.models.signals import post_save
 
 from petservice.accounts.forms import validate_new_name
 from petservice.journal.models import Event
@@ -19,7 +21,13 @@ class Command(createsuperuser.Command):
         self.username_field.validators = [*self.username_field.validators, validate_new_name]
 
     def handle(self, *args: Any, **options: Any) -> None:
-        super().handle(*args, **options)
-        user = get_user_model().objects.latest("pk")  # Django's command does not say which it has created
+        # Django's command does not say whom it has created, and creates nobody without a terminal.
+        post_save.connect(self._record, sender=get_user_model())
+        try:
+            super().handle(*args, **options)
+        finally:
+            post_save.disconnect(self._record, sender=get_user_model())
+
+    def _record(self, *, instance: User, **kwargs: Any) -> None:
         message = "Added by the command createsuperuser. Role: Administrator."
-        add_event_of_command(self, Event.Kind.ACCOUNT_ADDED, "The account is saved.", target=user, message=message)
+        add_event_of_command(self, Event.Kind.ACCOUNT_ADDED, "The account is saved.", target=instance, message=message)
