@@ -36,22 +36,28 @@ class Command(DatabaseCommand):
 
     def handle(self, *args: Any, file: str, **options: Any) -> None:
         file_format = format_of(file, options["format"])
+        self._count = 0
         with all_or_nothing("exported"), progress("Exporting") as bar:
             try:
                 # The generator is closed with its cursor, while the database can still be used.
                 with _opened(file) as target, closing(write(self._rows(bar), file_format)) as parts:
                     target.writelines(parts)
-            except BrokenPipeError:  # the reader of standard output has left
-                # Python would report an error when it closes standard output.
+            except BaseException as error:
+                if file == STANDARD_STREAM:  # which has got some pets
+                    self._record()
+                if not isinstance(error, BrokenPipeError):
+                    raise
+                # The reader has left. Python would report an error when it closes standard output.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 return
-        message = "Exported by the command export_pets."
-        kind = Event.Kind.EXPORTED
-        add_event_of_command(self, kind, "The export is complete.", target=Pet, message=message, count=self._count)
+        self._record()
         self.stderr.write(f"Exported {count_of_pets(self._count)}.", self.style.SUCCESS)
 
+    def _record(self) -> None:
+        kind, message = Event.Kind.EXPORTED, "Exported by the command export_pets."
+        add_event_of_command(self, kind, "The pets were exported.", target=Pet, message=message, count=self._count)
+
     def _rows(self, bar: Any) -> Iterator[Any]:
-        self._count = 0
         pets = Pet.objects.order_by("pk").values_list(*EXPORTED, named=True)
         for pet in pets.iterator(chunk_size=_BATCH):
             yield pet

@@ -2,7 +2,7 @@
 
 import errno
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from unittest.mock import Mock
@@ -222,13 +222,14 @@ INTERRUPTIONS = [
 
 
 @pytest.mark.parametrize(("error", "message"), INTERRUPTIONS)
-def test_an_export_that_fails_keeps_the_old_file_and_leaves_no_other(
+def test_an_export_that_fails_keeps_the_old_file_and_leaves_no_other_and_standard_output_has_got_some_pets(
     file: Callable[..., Path], error: BaseException, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    create_pet(name="Rex")
     path = file("old")
 
-    def failing(*arguments: object) -> Generator[bytes]:
-        yield b"new"
+    def failing(rows: Iterable[object], file_format: str) -> Generator[bytes]:
+        yield b"new %d" % len([*rows])
         raise error
 
     monkeypatch.setattr(export_pets, "write", failing)
@@ -239,6 +240,10 @@ def test_an_export_that_fails_keeps_the_old_file_and_leaves_no_other(
     assert failed.value.returncode == (130 if "Interrupted" in message else 1)
     assert path.read_text() == "old"
     assert list(path.parent.iterdir()) == [path]
+    assert not Event.objects.exists()
+    with pytest.raises(CommandError):
+        call_command("export_pets", "-", "--format", "csv")
+    assert Event.objects.get().count == 1
 
 
 @pytest.mark.parametrize(("error", "message"), INTERRUPTIONS)

@@ -52,7 +52,9 @@ def test_pets_are_imported_and_exported_through_pipes_also_if_the_reader_leaves(
 
     many = workbook([["name"], *(["Rex"] for _ in range(20_000))])  # so many that the export is longer than a pipe
     assert run("{} import_pets - --format xlsx", many) == (b"", b"Imported 20,000 pets.\n")
-    assert run("{} export_pets - --format csv | head -c 7") == (b"id,name", b"")
+    assert run("{} export_pets - --format csv | (read; read)") == (b"", b"")  # the header and a pet
+    ((count,),) = database.execute("SELECT count FROM journal_event ORDER BY id DESC LIMIT 1")
+    assert 0 < count < 20_000
 
 
 def many_long_pets(count: int) -> list[dict[str, str]]:
