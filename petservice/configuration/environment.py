@@ -90,7 +90,7 @@ if not SECRET_KEY and not LIVE:
             "for example PETSERVICE_DATA_DIR=/var/lib/petservice"
         )
 _HOSTS = [] if LIVE else ["localhost", "127.0.0.1", "[::1]"]
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", _HOSTS, subcast=str.strip)
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [], subcast=str.strip) or _HOSTS
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [], subcast=str.strip)
 if LIVE:  # a live service requires these, and they have no default
     _required = {

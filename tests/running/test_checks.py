@@ -84,6 +84,12 @@ def test_invalid_variable_is_named_with_an_example(monkeypatch: pytest.MonkeyPat
     assert f"; write for example {name}=" in error
 
 
+def test_an_empty_list_of_hosts_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLOWED_HOSTS", "")
+
+    assert "localhost" in runpy.run_path(environment.__file__)["ALLOWED_HOSTS"]
+
+
 def test_spaces_beside_the_commas_of_a_list_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALLOWED_HOSTS", "pets.example.com, .example.org ")
     monkeypatch.setenv("CSRF_TRUSTED_ORIGINS", "https://pets.example.com, https://example.org")
