@@ -80,15 +80,22 @@ DATA_DIR = Path(env.str("PETSERVICE_DATA_DIR", "") or _default_data_dir()).absol
 LAST_BACKUP = DATA_DIR / "last-backup"
 REQUIRE_HTTPS = env.bool("PETSERVICE_REQUIRE_HTTPS", LIVE)
 
+DATABASE_URL = env.str("DATABASE_URL", "")
+DATABASES = {"default": {"ENGINE": "django.db.backends.dummy"}}  # until the settings are known to be usable
 SECRET_KEY = env.str("SECRET_KEY", "")
-if not SECRET_KEY and not LIVE:
-    try:
+try:
+    if not SECRET_KEY and not LIVE:
         SECRET_KEY = _kept_secret_key(DATA_DIR)
-    except OSError as error:
-        CONFIGURATION_ERRORS.append(
-            f"The data directory cannot be written ({error}): set PETSERVICE_DATA_DIR to one that can, "
-            "for example PETSERVICE_DATA_DIR=/var/lib/petservice"
-        )
+    if not DATABASE_URL:
+        DATA_DIR.stat()
+    DATABASES = {"default": database_settings(DATABASE_URL, data_dir=DATA_DIR)}
+except ValueError as error:
+    CONFIGURATION_ERRORS.append(str(error))
+except OSError as error:
+    CONFIGURATION_ERRORS.append(
+        f"The data directory cannot be written ({error}): set PETSERVICE_DATA_DIR to one that can, "
+        "for example PETSERVICE_DATA_DIR=/var/lib/petservice"
+    )
 _HOSTS = [] if LIVE else ["localhost", "127.0.0.1", "[::1]"]
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [], subcast=str.strip) or _HOSTS
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [], subcast=str.strip)
@@ -106,13 +113,6 @@ if LIVE:  # a live service requires these, and they have no default
     CONFIGURATION_ERRORS += [text for text, is_met in _required.items() if not is_met]
 # Django cannot load its settings without a key. The check of the errors refuses to start with this replacement.
 SECRET_KEY = SECRET_KEY or get_random_secret_key()
-
-DATABASE_URL = env.str("DATABASE_URL", "")
-try:
-    DATABASES = {"default": database_settings(DATABASE_URL, data_dir=DATA_DIR)}
-except ValueError as error:
-    CONFIGURATION_ERRORS.append(str(error))
-    DATABASES = {"default": {"ENGINE": "django.db.backends.dummy"}}
 
 # Whether `serve` answers the usual requests of the API by petservice.fastpath.
 FAST_PATH = env.bool("PETSERVICE_FAST_PATH", True)

@@ -221,6 +221,7 @@ def test_live_without_settings_is_rejected_and_each_is_named(tmp_path: Path) -> 
 
 
 DATABASE = "The database cannot be used, check DATABASE_URL"
+NO_DATA_DIRECTORY = ["The data directory cannot be written", "set PETSERVICE_DATA_DIR to one that can"]
 
 
 @pytest.mark.parametrize(
@@ -240,10 +241,15 @@ DATABASE = "The database cannot be used, check DATABASE_URL"
         ({"DATABASE_URL": f"postgres://ada:{PASSWORD}@127.0.0.1:1/pets"}, [DATABASE]),
         (
             {"PETSERVICE_DATA_DIR": f"{__file__}/data"},
-            ["The data directory cannot be written", "set PETSERVICE_DATA_DIR to one that can"],
+            NO_DATA_DIRECTORY,
+        ),
+        (
+            {"PETSERVICE_DATA_DIR": "/no/such/folder", "PETSERVICE_ENVIRONMENT": "live", "SECRET_KEY": 50 * PASSWORD}
+            | {"ALLOWED_HOSTS": "pets.example.com", "CSRF_TRUSTED_ORIGINS": "https://pets.example.com"},
+            NO_DATA_DIRECTORY,
         ),
     ],
-    ids=["all invalid variables", "no folder", "no server", "no data directory"],
+    ids=["all invalid variables", "no folder", "no server", "no data directory", "no data directory in live"],
 )
 def test_unusable_variables_are_reported_without_a_password(
     tmp_path: Path, variables: dict[str, str], sentences: list[str]
