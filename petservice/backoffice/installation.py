@@ -29,6 +29,7 @@ from petservice.configuration.effective import effective_settings
 from petservice.db.pending_migrations import missing_migrations, pending_migrations_message
 from petservice.db.postgresql.base import UnsuitableDatabaseError
 from petservice.journal.models import Event
+from petservice.db.sqlite.base import MOVED
 from store.services import inventory_drift
 
 # Below these numbers of bytes, an operator has to act soon, or at once.
@@ -62,8 +63,8 @@ def findings() -> list[Finding]:
     """Return the findings of all checks, the worst first."""
     found = [Finding(str(error.id), "error", str(error.msg), error.hint) for error in run_checks(tags=["petservice"])]
     checks: list[Callable[[], Iterable[Finding]]] = [version, disk, memory, files, certificate, redis, backup]
-    path = connection.settings_dict["NAME"]
-    if connection.vendor == "sqlite" and not Path(path).exists():
+    path = Path(connection.settings_dict["NAME"])
+    if connection.vendor == "sqlite" and not path.exists() and not Path(f"{path.resolve()}{MOVED}").exists():
         # SQLite would create it now, perhaps for another user than that of the service.
         found.append(
             Finding("database", "warning", f"There is no database yet: {path}.", "The command serve creates it.")

@@ -152,14 +152,18 @@ def test_settings_have_their_sources_and_no_secrets(tmp_path: Path) -> None:
 
 
 @pytest.mark.once
-def test_a_database_that_does_not_exist_is_not_created(tmp_path: Path) -> None:
+def test_a_database_that_does_not_exist_is_not_created_also_if_it_was_moved(tmp_path: Path) -> None:
     path = tmp_path / "pets.sqlite3"
 
-    ended = manage("doctor", DATABASE_URL=f"sqlite:///{path}", PETSERVICE_DATA_DIR=str(tmp_path))
+    variables = {"DATABASE_URL": f"sqlite:///{path}", "PETSERVICE_DATA_DIR": str(tmp_path)}
+    ended = manage("doctor", **variables)
+    path.with_name(f"{path.name}.moved").touch()
+    moved = manage("doctor", **variables)
 
-    assert ended.returncode == 1
+    assert (ended.returncode, moved.returncode) == (1, 2)
     assert f"There is no database yet: {path}." in ended.stdout
     assert not path.exists()
+    assert f"the data of {path} has moved to another database. Set DATABASE_URL to that one" in moved.stdout
 
 
 def test_administrators_see_the_report_in_the_admin(admin_client: Client, backed_up: Path) -> None:
