@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import django
 from django.conf import settings
+from django.core.cache import cache
 from django.core.checks import run_checks
 from django.core.exceptions import PermissionDenied
 from django.db import connection
@@ -28,8 +29,8 @@ from petservice.configuration.certificates import end_of_certificate
 from petservice.configuration.effective import effective_settings
 from petservice.db.pending_migrations import missing_migrations, pending_migrations_message
 from petservice.db.postgresql.base import UnsuitableDatabaseError
-from petservice.journal.models import Event
 from petservice.db.sqlite.base import MOVED
+from petservice.journal.models import Event
 from store.services import inventory_drift
 
 # Below these numbers of bytes, an operator has to act soon, or at once.
@@ -41,6 +42,8 @@ _OPEN_FILES = 1200
 _CLOCK_DIFFERENCE = timedelta(seconds=2)
 _BACKUP_AGE = timedelta(days=1, hours=12)
 _CERTIFICATE_DAYS = 14
+# Seconds for which the page repeats that the counters are right, because a count reads all pets; `doctor` counts.
+_COUNT_MAX_AGE = 3600
 # Settings of PostgreSQL without which a crash can lose what the service has acknowledged.
 _DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
 _STATE = "SELECT pg_database_size(current_database()), count(*) FROM pg_stat_activity"
@@ -135,8 +138,12 @@ def migrations() -> Iterator[Finding]:
 
 
 def counters() -> Iterator[Finding]:
-    wrong = [f"{status} by {number:+,}" for status, number in inventory_drift().items()]
-    text = f"differs from the pets: {', '.join(wrong)}" if wrong else "equals a count of all pets"
+    counted_at, drift = cache.get("inventory-drift") or (timezone.now(), inventory_drift())
+    if not drift:  # a correction is seen at once
+        cache.add("inventory-drift", (counted_at, drift), _COUNT_MAX_AGE)
+    wrong = [f"{status} by {number:+,}" for status, number in drift.items()]
+    equal = f"equals a count of all pets at {counted_at:%H:%M} UTC"
+    text = f"differs from the pets: {', '.join(wrong)}" if wrong else equal
     yield _graded("counters", f"The inventory {text}.", "Run the command reconcile_inventory.", error=bool(wrong))
 
 

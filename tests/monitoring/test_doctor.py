@@ -15,6 +15,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -154,26 +155,32 @@ def test_settings_have_their_sources_and_no_secrets(tmp_path: Path) -> None:
 @pytest.mark.once
 def test_a_database_that_does_not_exist_is_not_created_also_if_it_was_moved(tmp_path: Path) -> None:
     path = tmp_path / "pets.sqlite3"
-
     variables = {"DATABASE_URL": f"sqlite:///{path}", "PETSERVICE_DATA_DIR": str(tmp_path)}
+
     ended = manage("doctor", **variables)
     path.with_name(f"{path.name}.moved").touch()
     moved = manage("doctor", **variables)
 
     assert (ended.returncode, moved.returncode) == (1, 2)
     assert f"There is no database yet: {path}." in ended.stdout
-    assert not path.exists()
     assert f"the data of {path} has moved to another database. Set DATABASE_URL to that one" in moved.stdout
+    assert not path.exists()
 
 
 def test_administrators_see_the_report_in_the_admin(admin_client: Client, backed_up: Path) -> None:
     url = reverse("installation")
-    InventoryCounter.objects.create(status="sold", count=1)
+    wrong = InventoryCounter.objects.create(status="sold", count=1)
 
     page = admin_client.get(url).content.decode()
 
     assert "<strong>error</strong>" in page
     assert "The inventory differs from the pets: sold by +1." in page
+    wrong.delete()
+    with CaptureQueriesContext(connection) as first:
+        assert "The inventory equals a count of all pets at " in admin_client.get(url).content.decode()
+    with CaptureQueriesContext(connection) as second:
+        assert "The inventory equals a count of all pets at " in admin_client.get(url).content.decode()
+    assert [sum(" UNION ALL " in query["sql"] for query in one) for one in (first, second)] == [1, 0]
     assert "<code>PETSERVICE_TIME_ZONE</code>" in page
     assert f'href="{url}"' in admin_client.get(reverse("admin:index")).content.decode()
     other = staff(groups.PETS_INVENTORY_AND_KEYS)
