@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from pets import creator
 from pets.fields import new_pet_id
-from pets.files.columns import DATES, ColumnMapping
+from pets.files.columns import DATES, OWN, ColumnMapping
 from pets.files.csv_rows import ENCODINGS
 from pets.files.import_diff import errors_in
 from pets.files.reading import checked_lines
@@ -85,6 +85,8 @@ class Command(DatabaseCommand):
             dates=options["dates"] or "",
             **{name: options[name] for name in ("skip_unnamed", "sheet", "encoding")},
         )
+        if file_format == "jsonl" and mapping != OWN:
+            raise CommandError("JSON takes no --columns, --statuses, --dates, --skip-unnamed, --sheet or --encoding.")
         with all_or_nothing("imported"), _opened(file) as source:
             self._read = partial(_read, source, file_format, mapping)
             digest = file_digest(source, "sha256").hexdigest()

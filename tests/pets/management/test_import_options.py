@@ -64,6 +64,14 @@ def test_what_the_options_leave_open_is_an_error(
     assert all_pets() == []
 
 
+@pytest.mark.parametrize("options", [MEANINGS, OTHERS[:3], OTHERS[3:5], OTHERS[5:]])
+def test_options_for_tables_are_refused_for_json(file: Callable[..., Path], options: tuple[str, ...]) -> None:
+    (error,) = errors_of_import(file('{"name": "Rex"}', "pets.json"), *options)
+
+    assert error.startswith("JSON takes no --columns, ")
+    assert options[0] in error
+
+
 @pytest.mark.parametrize("option", ["name", "=name", "Art=species"])
 def test_an_option_that_gives_no_column_a_meaning_is_rejected(option: str) -> None:
     with pytest.raises(CommandError, match="must be a text of the file, =, and one of id, name, tag"):
