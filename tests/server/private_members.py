@@ -17,6 +17,7 @@ MEMBERS = {
     "prometheus_client:Histogram": ["_buckets", "_sum"],
     "psycopg:Connection": ["wait"],
     "openpyxl.worksheet._read_only:ReadOnlyWorksheet": ["_worksheet_path"],
+    "django.http:HttpRequest": ["_set_content_type_params", "parse_file_upload"],
     "django.contrib.auth.tokens:PasswordResetTokenGenerator": ["_make_hash_value"],
     "django.contrib.auth.views": ["INTERNAL_RESET_SESSION_TOKEN"],
     "django.db.backends.sqlite3.schema:DatabaseSchemaEditor": ["_remake_table"],
