@@ -77,7 +77,7 @@ class Readiness:
             return self._obstacle
 
     def lacks_migrations(self) -> bool:
-        """Return whether migrations are pending, at most one second ago.
+        """Return whether migrations are pending. After a check that found none, only `/ready` and metrics check again.
 
         A database that does not respond counts as migrated, because the caller's own query will fail then.
         """

@@ -12,7 +12,8 @@ from django.utils import timezone
 class Event(models.Model):
     """A login, a change of one or many records, or another act that someone may have to look up later.
 
-    A committed event is never changed, except that an undo names itself in the event that it has undone.
+    Only these change a committed event: its undo, repeated failures of a login, retention, which removes old addresses,
+    and the deletion of its account.
     """
 
     class Kind(models.TextChoices):
