@@ -14,10 +14,10 @@ from pets.files.columns import HEADER_WITHIN, likely_header
 from pets.files.rows import VISIBLE, BrokenFileError, File, Rows
 from petservice.admin_pages.csv_files import unescape
 
-# Maximum number of bytes of all parts of a workbook, which may be compressed a thousandfold: some 200,000 pets.
+# Maximum number of bytes of all parts of a workbook, which may be compressed a thousandfold.
 MAX_BYTES = 64 << 20
 # Maximum number of tags, and of attributes, in a part of a workbook, and in a row, because an element takes 20 times
-# the memory of its tag.
+# the memory of its tag: some 150,000 pets with a name, a tag and a status.
 MAX_TAGS = 3_000_000
 _MAX_TAGS_OF_ROW = 100_000
 # Maximum number of empty rows between two others, because formatted rows without pets take as long to read as pets.

@@ -32,7 +32,7 @@ MESSAGES = {
     400: "The request is not well-formed HTTP: check its request line, its headers and, if it is chunked, its chunks.",
     403: "You do not have permission for this request.",
     404: "Unknown path or method. See /docs for the available operations.",
-    408: "The request took too long to arrive: send it within 20 seconds.",  # petservice.server.connection's limit
+    408: "The request took too long to arrive: send it within 20 seconds.",  # see petservice.server.limits
     414: "The request line is too long: shorten the address.",
     417: "The Expect header holds something else than 100-continue: leave it out.",
     431: "The headers, chunk sizes or trailers are too many or too long: send fewer or shorter ones.",
