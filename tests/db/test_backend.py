@@ -1,10 +1,13 @@
 """Both databases provide operations that Django does not have (petservice.db.backend)."""
 
+import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
-from django.db import transaction
+from django.core.management import call_command
+from django.db import connection, transaction
 
 from petservice.db.backend import backend
 from petservice.db.postgresql.base import _MIGRATION_LOCK
@@ -42,6 +45,15 @@ def test_one_process_at_a_time_migrates_also_after_a_failure(other: ThreadPoolEx
         with pytest.raises(TimeoutError):
             waiting.result(timeout=0.5)
     waiting.result(timeout=30)
+
+
+def test_a_look_at_pending_migrations_does_not_wait_and_others_may_open_the_lock(other: ThreadPoolExecutor) -> None:
+    with backend().migration_lock():
+        for option in ("--check", "--plan"):
+            other.submit(on_a_connection, lambda option=option: call_command("migrate", option)).result(timeout=30)
+    if connection.vendor == "sqlite":  # root may have run `migrate` before the first start of the service
+        lock = Path(f"{Path(connection.settings_dict['NAME']).resolve()}.lock")
+        assert lock.stat().st_mode & stat.S_IROTH
 
 
 @only_on_postgresql

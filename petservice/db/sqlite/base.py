@@ -38,8 +38,9 @@ def exclude_services(database: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def _open_lock(database: Path) -> int:
-    return os.open(f"{database.resolve()}.service", os.O_RDONLY | os.O_CREAT, mode=0o600)
+def _open_lock(database: Path, kind: str = "service") -> int:
+    """Open a lock next to a database. Others may open it too, because root may run a command before the service."""
+    return os.open(f"{database.resolve()}.{kind}", os.O_RDONLY | os.O_CREAT, mode=0o644)
 
 
 class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
@@ -135,8 +136,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def migration_lock(self) -> Iterator[None]:
         """Let one process at a time migrate this database."""
         # A lock file, because SQLite's own lock would block the migrations' transactions.
-        path = Path(f"{Path(self.settings_dict['NAME']).resolve()}.lock")
-        create_for_owner(path)
-        with path.open("w") as lock:
+        lock = _open_lock(Path(self.settings_dict["NAME"]), "lock")
+        try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+        finally:
+            os.close(lock)

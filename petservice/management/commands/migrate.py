@@ -1,3 +1,4 @@
+from contextlib import nullcontext
 from typing import Any
 
 from django.core.management.commands import migrate
@@ -9,5 +10,6 @@ class Command(migrate.Command):
     """Django's command, which one process at a time runs on a database, and the others wait."""
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with backend(options["database"]).migration_lock():
+        only_reads = options["check_unapplied"] or options["plan"]
+        with nullcontext() if only_reads else backend(options["database"]).migration_lock():
             super().handle(*args, **options)
