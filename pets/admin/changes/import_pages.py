@@ -50,7 +50,7 @@ _ALREADY_IMPORTED = (
 )
 
 
-def validate_size(file: Any) -> None:
+def _validate_size(file: Any) -> None:
     if file.size > MAX_BYTES:
         sizes = f"The file is {filesizeformat(file.size)}; the limit is {filesizeformat(MAX_BYTES)}."
         raise ValidationError(f"{sizes} Split it, or ask your administrator to use the import_pets command.")
@@ -70,7 +70,7 @@ class UploadForm(forms.Form):
                 f"The file name must end with {', '.join(IMPORTED_FORMATS_BY_SUFFIX)}. In a spreadsheet, save as "
                 "“Excel Workbook (.xlsx)” or “CSV UTF-8”.",
             ),
-            validate_size,
+            _validate_size,
         ],
     )
     sheet = forms.CharField(required=False, max_length=31, help_text="Of a workbook; empty for the first one.")
