@@ -31,7 +31,7 @@ class PetViewSet(ListModelMixin, APIViewSet):
     """The operations that list pets, create a pet and get a pet."""
 
     # Not objects of the model, which would take a third of the time of a long list.
-    queryset = Pet.objects.order_by("pk").values_list(*SHOWN)
+    queryset = Pet.objects.order_by("pk").values_list(*SHOWN, named=True)
     pagination_class = KeysetPagination
 
     def get_serializer_class(self) -> type[BaseSerializer[Any]]:

@@ -50,7 +50,7 @@ class Page:
 
 
 class KeysetPagination(BasePagination):
-    """Pagination of rows of values, in the order of the first one, which is the primary key."""
+    """Pagination of a queryset of objects or named rows in the order of their ids."""
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
         """Return the rows of the page that the query of the request names. Raises ParseError."""
@@ -59,7 +59,7 @@ class KeysetPagination(BasePagination):
             queryset = queryset.filter(pk__gt=page.after)
         rows, more = page.split(list(queryset[: page.limit + 1]) if page.limit else [])
         url = request.build_absolute_uri(request.path)
-        self._headers = {"Link": page.next_link(url, rows[-1][0])} if more else {}
+        self._headers = {"Link": page.next_link(url, rows[-1].id)} if more else {}
         return list(rows)
 
     def get_paginated_response(self, data: Any) -> Response:
