@@ -18,6 +18,7 @@ from django.db import OperationalError, connection, transaction
 from pets.models import Pet
 from petservice.apikeys.models import APIKey
 from petservice.db.backend import backend, time_limit
+from petservice.fastpath import postgresql
 from petservice.fastpath.postgresql import PostgreSQL
 from petservice.fastpath.usual import UsualRequest, usual
 from tests.concurrent_write import on_a_connection, second_connection, together
@@ -213,6 +214,25 @@ def test_connections_that_are_open_serve_requests_while_the_server_refuses_furth
             cursor.execute(f"DROP ROLE {role}")
 
     assert {"too many connections" in str(error) for error in errors} == {True}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_request_that_has_waited_too_long_for_a_connection_runs_no_statement(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def wait() -> None:
+        reading = PostgreSQL()._reading
+        while not reading._unused.locked():
+            await reading._unused.acquire()
+        waiting = asyncio.ensure_future(reading.rows("SELECT 1", ()))
+        await asyncio.sleep(0)
+        with monkeypatch.context() as late:
+            late.setattr(postgresql, "_TIMEOUT", 0.0)
+            reading._unused.release()
+            with pytest.raises(TimeoutError):
+                await waiting
+        assert await reading.rows("SELECT 1", ()) == [(1,)], "its place is taken"
+        await reading.idle[0].connection.close()
+
+    asyncio.run(wait())
 
 
 @pytest.mark.django_db(transaction=True)
