@@ -42,7 +42,8 @@ def new_database(server: str, *, template: str) -> Iterator[str]:
     name = f"service_{os.getpid()}_{time.monotonic_ns()}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
-        yield _url_on(server, name)
+    yield _url_on(server, name)
+    with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 

@@ -72,8 +72,9 @@ def send(filled: Seeded, scenario: str, seconds: int) -> tuple[int, int]:
     # As in production, where each request has a line.
     with running_service(database.folder, DATABASE_URL=database.url, PETSERVICE_LOG_FORMAT="json") as service:
         logged = service.log.stat().st_size
-        target = load.Target(service.url, service.process.pid, database.server, filled.key)
-        seen = load.measure(target, scenario, [pet_id for (pet_id,) in found], seconds, 16, database.folder)
+        target = load.Target(service.url, service.process.pid, database, filled.key)
+        target.write_ids(pet_id for (pet_id,) in found)
+        seen = load.measure(target, scenario, seconds, 16)
     return seen.number, service.log.stat().st_size - logged
 
 

@@ -131,12 +131,12 @@ def print_operations(few: Grown, many: Grown, options: argparse.Namespace) -> No
     """Print the mean CPU of each operation of the API, of interleaved rounds."""
     print_header("operation", "CPU few, µs", "CPU many, µs", "ratio")
     with ExitStack() as stack:
-        both = [(_target(grown, stack), _ids_of(grown.database)) for grown in (few, many)]
+        both = [_target(grown, stack) for grown in (few, many)]
         for scenario in PATHS:
             cpu: tuple[list[CPU], list[CPU]] = ([], [])
             for round_ in range(options.rounds + 1):
-                for position, (target, ids) in enumerate(both):
-                    seen = measure(target, scenario, ids, options.seconds, 16, few.database.folder)
+                for position, target in enumerate(both):
+                    seen = measure(target, scenario, options.seconds, 16)
                     if round_:
                         cpu[position].append((1000 * seen.cpu, 1000 * seen.database_cpu))
             print_row(scenario, *compared(*cpu))
@@ -147,7 +147,8 @@ def _target(grown: Grown, stack: ExitStack) -> Target:
     database = grown.database
     key = new_key(database)
     service = stack.enter_context(running_service(database.folder, DATABASE_URL=database.url))
-    target = Target(service.url, service.process.pid, database.server, key)
+    target = Target(service.url, service.process.pid, database, key)
+    target.write_ids(_ids_of(database))
     create_replayed_pet(target)
     return target
 

@@ -1,9 +1,9 @@
 """`python -m tests.benchmarks.peers` compares the service with other servers that do the same work.
 
 It prints Markdown tables for SQLite and for PostgreSQL. The service takes part three times, also with plain Django for
-every request, and with metrics. In each round one server runs after the other, so that changes of the machine's speed
-affect all. Each start of a server has a new copy of a database with the same pets. The program checks the responses
-before it measures.
+every request, and with metrics. All servers run at the same time, each with a copy of a database with the same pets.
+The program checks their responses before it measures. In each round of a scenario one server after the other gets
+requests for a moment, while the others have nothing to do, so that changes of the machine's speed affect all.
 
 Every server looks up the API key in the database for each request, and writes a pet to the disk before it responds.
 Only the service has idempotency keys; in these scenarios the peers' cells are empty, and the ratios are those to a
@@ -40,39 +40,49 @@ from tests.benchmarks.peers.servers import (
 from tests.benchmarks.processes import conditions, memory
 from tests.service import ROOT
 
+_FETCHED = "SELECT CAST(id AS text) FROM pets_pet ORDER BY random() LIMIT 1000"
+
 
 class Comparison:
     """A comparison of all servers on one kind of database, which is filled once for each version of the service."""
 
     def __init__(self, name: str, servers: Sequence[Server], stack: ExitStack, options: argparse.Namespace) -> None:
         self._options = options
-        self._filled: dict[Path, tuple[Database, Access]] = {}
+        self._stack = stack
+        filled: dict[Path, tuple[Database, Access]] = {}
         for folder in {_service_of(server) for server in servers}:
             database = stack.enter_context(empty_database(name))
-            self._filled[folder] = database, fill(folder, database, options.pets)
+            filled[folder] = database, fill(folder, database, options.pets)
         self.settings = settings(database)
+        self.targets = {server: self._start(server, *filled[_service_of(server)]) for server in servers}
         names = [server.name for server in servers]
-        self.results = tables.Results(options.scenarios, {name: {} for name in names}, {name: [] for name in names})
+        self.results = tables.Results(options.scenarios, {name: {} for name in names}, {})
 
-    def run(self, server: Server) -> None:
-        """Start a server, check its responses, and measure each scenario once."""
-        filled, access = self._filled[_service_of(server)]
-        with connected(filled) as connection:
-            ids = [pet for (pet,) in connection.execute("SELECT CAST(id AS text) FROM pets_pet").fetchall()]
-        with copy_of(filled) as database, running(server, database) as (base_url, pid):
-            if wrong := wrong_responses(base_url, access, filled, idempotent=server.is_service):
-                raise RuntimeError("\n".join([f"{server.name} gives wrong responses:", *wrong]))
-            target = Target(base_url, pid, database.server, access.key)
-            if server.is_service:
-                create_replayed_pet(target)
-            for scenario in self._options.scenarios:
-                if server.is_service or scenario not in IDEMPOTENT:
-                    measured = [
-                        measure(target, scenario, ids, seconds, self._options.connections, database.folder)
-                        for seconds in (1, self._options.seconds)  # the first one warms up
-                    ]
-                    self.results.runs[server.name].setdefault(scenario, []).append(measured[-1])
-            self.results.memory[server.name].append(memory(pid))
+    def _start(self, server: Server, filled: Database, access: Access) -> Target:
+        """Start a server with a copy of a filled database, and check its responses."""
+        database = self._stack.enter_context(copy_of(filled))
+        base_url, pid = self._stack.enter_context(running(server, database))
+        if wrong := wrong_responses(base_url, access, filled, idempotent=server.is_service):
+            raise RuntimeError("\n".join([f"{server.name} gives wrong responses:", *wrong]))
+        target = Target(base_url, pid, database, access.key)
+        with connected(database) as connection:
+            target.write_ids(pet for (pet,) in connection.execute(_FETCHED).fetchall())
+        if server.is_service:
+            create_replayed_pet(target)
+        return target
+
+    def run(self, scenario: str) -> None:
+        """Measure a scenario in all rounds."""
+        targets = [one for one in self.targets.items() if one[0].is_service or scenario not in IDEMPOTENT]
+        for server, target in targets:
+            measure(target, scenario, 1, self._options.connections)  # warms up
+            self.results.runs[server.name][scenario] = []
+        for _ in range(self._options.rounds):
+            # Alternate the order, so that no server always runs before the same other server.
+            targets.reverse()
+            for server, target in targets:
+                measured = measure(target, scenario, self._options.seconds, self._options.connections)
+                self.results.runs[server.name][scenario].append(measured)
 
 
 def _service_of(server: Server) -> Path:
@@ -88,7 +98,7 @@ def caption(name: str, settings: str, options: argparse.Namespace) -> str:
         f"{machine}. Service at {options.revision}. "
         f"{settings}. {options.pets:,} pets; {options.rounds} interleaved rounds of {options.seconds} s "
         f"after 1 s of warm-up; wrk on the same machine with {options.connections} connections. Medians of the rounds; "
-        "in brackets the spread, (highest - lowest) / median. Ratios are those of runs in the same round."
+        "in brackets the standard error of the mean. Ratios are those of runs in the same round."
     )
 
 
@@ -111,11 +121,11 @@ def compare(name: str, servers: Sequence[Server], options: argparse.Namespace) -
     """Run all rounds on one database, and print the tables."""
     with ExitStack() as stack:
         comparison = Comparison(name, servers, stack, options)
-        for number in range(options.rounds):
-            # Alternate the order, so that no server always runs before the same other server.
-            for server in servers if number % 2 == 0 else reversed(servers):
-                print(f"{name}, round {number + 1}: {server.name}", file=sys.stderr, flush=True)
-                comparison.run(server)
+        for scenario in options.scenarios:
+            print(f"{name}: {scenario}", file=sys.stderr, flush=True)
+            comparison.run(scenario)
+        for server, target in comparison.targets.items():
+            comparison.results.memory[server.name] = memory(target.pid)
         print(caption(name, comparison.settings, options))
         names = [server.name for server in servers]
         bases = [BASELINE if BASELINE in names else names[0], *options.before]

@@ -1,12 +1,13 @@
 """Generate load with wrk, and measure its cost."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
 import httpx
 
+from tests.benchmarks.databases import Database
 from tests.benchmarks.processes import cpu_seconds
 from tests.benchmarks.wrk import Wrk
 
@@ -20,8 +21,6 @@ PATHS = {
     "post-replay": "/v1/pets",
 }
 IDEMPOTENT = ("post-key", "post-replay")
-# Maximum number of different pets that `fetch-one-pet` fetches.
-_MAX_IDS = 1000
 SCRIPT = Path(__file__).with_suffix(".lua").read_text()
 
 
@@ -41,23 +40,30 @@ class Measurement(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A running server, its database server if it has one, and an API key."""
+    """A running server, its database, and an API key."""
 
     base_url: str
     pid: int
-    database_pid: int | None
+    database: Database
     key: str
 
+    @property
+    def ids(self) -> Path:
+        """Return the file with the ids of the pets that `fetch-one-pet` fetches, which must be written before."""
+        return self.database.folder / "ids"
 
-def measure(
-    target: Target, scenario: str, ids: Sequence[str], seconds: int, connections: int, folder: Path
-) -> Measurement:
-    """Let wrk send requests over `connections` connections without pauses. The ids are those of pets to fetch."""
-    file = folder / "ids"
-    file.write_text("".join(f"{pet_id}\n" for pet_id in ids[:: len(ids) // _MAX_IDS + 1]))
-    url, headers, arguments = target.base_url + PATHS[scenario], [f"X-API-Key: {target.key}"], (scenario, file, uuid4())
-    before, database_before = cpu_seconds(target.pid), cpu_seconds(target.database_pid)
-    wrk = Wrk(url, headers, SCRIPT, *map(str, arguments), folder=folder, connections=connections, seconds=seconds)
+    def write_ids(self, ids: Iterable[str]) -> None:
+        """Write the ids of the pets to fetch."""
+        self.ids.write_text("".join(f"{pet_id}\n" for pet_id in ids))
+
+
+def measure(target: Target, scenario: str, seconds: int, connections: int) -> Measurement:
+    """Let wrk send requests over `connections` connections without pauses."""
+    url, headers = target.base_url + PATHS[scenario], [f"X-API-Key: {target.key}"]
+    arguments = map(str, (scenario, target.ids, uuid4()))
+    folder, server = target.database.folder, target.database.server
+    before, database_before = cpu_seconds(target.pid), cpu_seconds(server)
+    wrk = Wrk(url, headers, SCRIPT, *arguments, folder=folder, connections=connections, seconds=seconds)
     seen = wrk.responses()
     assert seen.number, "no requests"
     assert not seen.failed, f"{seen.failed} of {seen.number} requests failed"  # a fast error is no result
@@ -66,7 +72,7 @@ def measure(
         rate=seen.rate,
         p99=seen.p99,
         cpu=(cpu_seconds(target.pid) - before) / seen.number * 1000,
-        database_cpu=(cpu_seconds(target.database_pid) - database_before) / seen.number * 1000,
+        database_cpu=(cpu_seconds(server) - database_before) / seen.number * 1000,
     )
 
 

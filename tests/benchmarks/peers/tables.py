@@ -1,5 +1,6 @@
 """The Markdown tables of a comparison."""
 
+import math
 import statistics
 from collections.abc import Callable, Sequence
 from operator import attrgetter
@@ -17,7 +18,7 @@ class Results(NamedTuple):
 
     scenarios: Sequence[str]
     runs: dict[str, Runs]
-    memory: dict[str, list[float]]
+    memory: dict[str, float]
 
     def table(self, figure: Figure, digits: int, base: str = "") -> str:
         """Return a row for each server and a column for each scenario, of the figures or of their ratios to a base."""
@@ -35,9 +36,12 @@ class Results(NamedTuple):
 
 
 def _median(values: list[float], digits: int) -> str:
-    """Return the median of the rounds with their spread, (highest - lowest) / median, or nothing without values."""
-    median = statistics.median(values or [0])
-    return f"{median:.{digits}f} ({(max(values) - min(values)) / median:.0%})" if median else ""
+    """Return the median of the rounds with the standard error of their mean, or nothing without values."""
+    if not any(values):
+        return ""
+    median = statistics.median(values)
+    error = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0
+    return f"{median:.{digits}f} (±{error / median:.0%})"
 
 
 def report(results: Results, *, has_server: bool, bases: Sequence[str]) -> str:
@@ -52,7 +56,7 @@ def report(results: Results, *, has_server: bool, bases: Sequence[str]) -> str:
     for base in bases:
         for label, (figure, _) in figures.items():
             parts[f"{label.partition(',')[0]}, ratio to {base}"] = results.table(figure, 2, base)
-    memory = [[name, _median(sizes, 0)] for name, sizes in results.memory.items()]
+    memory = [[name, f"{size:.0f}"] for name, size in results.memory.items()]
     parts["Memory after the load, all processes"] = markdown(["", "PSS, MiB"], memory)
     return "\n\n".join(f"**{title}**\n\n{table}" for title, table in parts.items())
 
