@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import UTC, date, datetime
 
 from django.db import Error, connection, transaction
-from django.db.models import Q
+from django.db.models import F, Q
 
 from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
 
@@ -23,16 +23,6 @@ WRITE_INTERVAL = 60.0
 # Seconds that a stopping process waits for the last write, a little more than PostgreSQL's lock timeout of 5 seconds.
 # A database that does not respond must not delay the stop.
 STOP_TIMEOUT = 6.0
-
-# The sums are added in the database, because each worker has its own. A key that was deleted is skipped.
-_ADD = """
-INSERT INTO apikeys_keyday (api_key_id, day, requests, client_errors, server_errors)
-SELECT id, %s, %s, %s, %s FROM apikeys_apikey WHERE id = %s
-ON CONFLICT (api_key_id, day) DO UPDATE SET
-requests = apikeys_keyday.requests + excluded.requests,
-client_errors = apikeys_keyday.client_errors + excluded.client_errors,
-server_errors = apikeys_keyday.server_errors + excluded.server_errors
-"""
 
 # The numbers of requests by primary key, day (UTC) and column of KeyDay. The last use of each key: the time, and the
 # address of the client.
@@ -112,9 +102,12 @@ def _write(counts: Counts, last: LastUses) -> None:
     """Add uses to the database, and keep as many days with uses as pages show."""
     # In the order of keys, so that workers do not wait for each other in a circle.
     for key, day in sorted({(key, day) for key, day, _ in counts}):
-        numbers = [counts[key, day, column] for column in ("requests", "client_errors", "server_errors")]
-        with connection.cursor() as cursor:
-            cursor.execute(_ADD, [connection.ops.adapt_datefield_value(day), *numbers, key])
+        if not APIKey.objects.filter(pk=key).exists():  # it was deleted
+            continue
+        numbers = {column: counts[key, day, column] for column in ("requests", "client_errors", "server_errors")}
+        # In the database, because each worker has its own numbers.
+        sums = {column: F(column) + number for column, number in numbers.items()}
+        KeyDay.objects.update_or_create(sums, numbers, api_key_id=key, day=day)
         last_used_at, address = last[key]
         is_later = Q(last_used_at=None) | Q(last_used_at__lt=last_used_at)
         APIKey.objects.filter(is_later, pk=key).update(last_used_at=last_used_at, last_used_address=address)
