@@ -3,7 +3,6 @@
 import logging
 from math import inf
 from time import monotonic
-from typing import NamedTuple
 
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse
@@ -52,17 +51,9 @@ class HealthViewSet(APIViewSet):
         return Response({"status": "ok"})
 
 
-class DatabaseState(NamedTuple):
-    """What the metrics show of the database: its size in bytes, and on PostgreSQL the connections of its server."""
-
-    bytes: int = 0
-    connections: int = 0
-    used_connections: int = 0
-    allowed_connections: int = 0
-
-
-# The last state that was measured, and when, on the monotonic clock.
-database = DatabaseState()
+# What was measured last of the database: its size in bytes, and on PostgreSQL the connections of its server, which are
+# open, used by this service, and allowed. And when it was measured, on the monotonic clock.
+database = (0, 0, 0, 0)
 _measured_at = -inf
 # Seconds between two measurements, because PostgreSQL looks at every file of the database.
 _STATE_INTERVAL = 60.0
@@ -74,7 +65,7 @@ _STATES = {
             current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
         FROM pg_stat_activity WHERE backend_type = 'client backend'
     """,
-    "sqlite": "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+    "sqlite": "SELECT page_count * page_size, 0, 0, 0 FROM pragma_page_count, pragma_page_size",
 }
 
 
@@ -92,7 +83,7 @@ def renew() -> None:
     try:
         if not readiness.obstacle() and monotonic() - _measured_at >= _STATE_INTERVAL:
             with connection.cursor() as cursor:
-                database = DatabaseState(*cursor.execute(_STATES[connection.vendor]).fetchone())
+                database = cursor.execute(_STATES[connection.vendor]).fetchone()
             _measured_at = monotonic()
     except DatabaseError as error:  # it has ended since the check, and the next check will say so
         logger.warning("The size and the connections of the database are not known: %s", error)

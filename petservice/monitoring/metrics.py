@@ -116,7 +116,7 @@ class Metrics:
     def sample(self, application: Any, connections: Collection[Any], database: Sequence[int]) -> None:
         """Set the gauges to the current values, and add what was counted.
 
-        The application and its connections are those of petservice.server, and `database` is a DatabaseState of
+        The application and its connections are those of petservice.server, and `database` is that of
         petservice.api.health.
         """
         READY.set(application.watch_readiness())
