@@ -1,7 +1,7 @@
 """The check for pending migrations. While there are any, requests that need the database are refused, and commands."""
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError, connection
+from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 # The message for clients and staff. Operators get pending_migrations_message in the log and from /ready.
@@ -28,10 +28,6 @@ class DatabaseCommand(BaseCommand):
     requires_migrations_checks = True
 
     def check_migrations(self) -> None:
-        """Raise CommandError if migrations are pending, or if the database does not respond."""
-        try:
-            missing = missing_migrations()
-        except DatabaseError as error:
-            raise CommandError(f"The database does not answer: {error}") from error
-        if missing:
+        """Raise CommandError if migrations are pending."""
+        if missing := missing_migrations():
             raise CommandError(pending_migrations_message(missing))

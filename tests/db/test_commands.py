@@ -2,14 +2,11 @@
 
 import os
 import re
-from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import OperationalError
 
 from tests.service import free_port, manage
 
@@ -38,26 +35,16 @@ def test_command_reports_an_unusable_database(tmp_path: Path, is_available: bool
         # Only its owner may read the file, because it gets digests of keys and secrets of second factors.
         assert file.stat().st_mode & 0o777 == 0o600
     else:
-        assert "The database does not answer: connection" in ended.stderr
+        assert ended.stderr.startswith("The database cannot be used: connection")
 
 
-@pytest.mark.parametrize(
-    ("found", "sentence"),
-    [
-        (Mock(return_value=1), r"lacks 1 migration\(s\)"),
-        (Mock(side_effect=OperationalError("connection refused")), "does not answer: connection refused"),
-    ],
-    ids=["pending", "unavailable"],
-)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_reports_an_unusable_database(
-    command: str, found: Callable[[], int], sentence: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_command_reports_pending_migrations(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command reports it before it uses the database, which pytest-django prevents here."""
-    monkeypatch.setattr("petservice.db.pending_migrations.missing_migrations", found)
+    monkeypatch.setattr("petservice.db.pending_migrations.missing_migrations", lambda: 1)
     output = StringIO()
 
-    with pytest.raises(CommandError, match=sentence):
+    with pytest.raises(CommandError, match=r"lacks 1 migration\(s\)"):
         call_command(command, *COMMANDS[command], stdout=output)
 
     assert output.getvalue() == ""
