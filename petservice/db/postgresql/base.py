@@ -5,7 +5,7 @@ It refuses connection poolers, which lose the timeouts of the service, and datab
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from time import sleep
 from typing import Any
 
@@ -14,7 +14,7 @@ from django.db import OperationalError, transaction
 from django.db.backends.postgresql import base, schema
 from psycopg.errors import DeadlockDetected
 
-from petservice.db.backend import REQUEST_TIMEOUT, Batches, time_limit
+from petservice.db.backend import Batches, time_limit
 
 logger = logging.getLogger(__name__)
 
@@ -156,17 +156,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def begin_service(self) -> None:
         """Raise UnsuitableDatabaseError if DATABASE_URL names such a one. Each later connection is checked, too."""
-        limited = time_limit.set(REQUEST_TIMEOUT)
         try:
-            with closing(self.copy()) as probe:
-                probe.ensure_connection()
+            self.ensure_connection()
         except UnsuitableDatabaseError:
             raise
         except OperationalError as error:
             message = "PostgreSQL cannot be reached. The first connection will show whether it is a pooler: %s"
             logger.warning(message, error)
-        finally:
-            time_limit.reset(limited)
 
     @contextmanager
     def migration_lock(self) -> Iterator[None]:
