@@ -34,12 +34,11 @@ MESSAGES = {
     404: "Unknown path or method. See /docs for the available operations.",
     408: "The request took too long to arrive: send it within 20 seconds.",  # see petservice.server.limits
     414: "The request line is too long: shorten the address.",
-    417: "The Expect header holds something else than 100-continue: leave it out.",
     431: "The headers, chunk sizes or trailers are too many or too long: send fewer or shorter ones.",
     500: "An unexpected error occurred. Try again later; if it persists, report the X-Request-ID of this answer.",
 }
 # Statuses of other parts that the contract does not have, and the status that replaces each.
-_CONTRACT_STATUS = {405: 404, 406: 400, 408: 400, 413: 400, 414: 400, 415: 400, 417: 400, 431: 400}
+_CONTRACT_STATUS = {405: 404, 406: 400, 408: 400, 413: 400, 414: 400, 415: 400, 431: 400}
 
 
 class RequestError(exceptions.APIException):

@@ -24,6 +24,7 @@ from petservice.wsgi import application as wsgi_application
 # The import above sets up Django for the following imports.
 # isort: split
 from django.core import signals
+from django.core.exceptions import BadRequest
 from django.db import DatabaseError, connection
 from django.http import HttpResponse
 
@@ -34,7 +35,7 @@ from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.api.readiness import CHECK_TIMEOUT, NO_ANSWER, WATCH_INTERVAL, readiness
 from petservice.backoffice.error_views import server_error
 from petservice.client_address import address_of
-from petservice.middleware import PagePolicyMiddleware, error_response_for, with_standard_headers
+from petservice.middleware import PagePolicyMiddleware, with_standard_headers
 from petservice.monitoring.access_log import AccessLog, current_record
 from petservice.monitoring.counters import count
 from petservice.monitoring.logs import request_id
@@ -54,10 +55,6 @@ logger = logging.getLogger(__name__)
 COUNT_INTERVAL = 3600.0
 
 T = TypeVar("T")
-
-
-class RefusedBodyError(Exception):
-    """The error that a body cannot be accepted, with a message for the client."""
 
 
 class Places:
@@ -171,7 +168,7 @@ class Application:
         scope.address = address_of(request)
         try:
             response = await self._response(request, receive)
-        except RefusedBodyError as error:
+        except BadRequest as error:
             is_page = request.path_info.startswith(ADMIN)
             title = "The request could not be processed"
             page = failure_page(400, title, str(error), "Nothing was changed.") if is_page else None
@@ -185,8 +182,6 @@ class Application:
         return response
 
     async def _response(self, request: ReceivedRequest, receive: Receive) -> Response:
-        if request.META.get("HTTP_EXPECT", "100-continue").lower() != "100-continue":
-            return encoded(error_response_for(417, request.id))
         if request.path_info == READINESS:
             await request.receive_body(receive, limits.MAX_FORM_BYTES)
             try:
@@ -202,7 +197,7 @@ class Application:
             max_bytes = self._max_body_bytes(request, places)
             if not await request.receive_body(receive, max_bytes):
                 count("refusals", "large_body")
-                raise RefusedBodyError(f"The body is too large: send at most {max_bytes} bytes.")
+                raise BadRequest(f"The body is too large: send at most {max_bytes} bytes.")
             if (request.method, request.path_info) == ("POST", LOGIN):
                 return await self._login_response(request)
             return await self._on_thread("pages", request)
@@ -215,7 +210,7 @@ class Application:
         if account is None:
             return limits.MAX_FORM_BYTES
         if not places.enter_context(self._uploads.take(account)):
-            raise RefusedBodyError("Other uploads are under way: wait until they have ended.")
+            raise BadRequest("Other uploads are under way: wait until they have ended.")
         return limits.MAX_UPLOAD_BYTES
 
     async def _login_response(self, request: ReceivedRequest) -> Response:

@@ -16,7 +16,6 @@ pytestmark = pytest.mark.once
 
 # A part of the head and a body that the server rejects, and what causes it.
 REJECTED = {
-    "expectation": (b"Expect: a-miracle\r\n\r\n", b""),
     "length": (b"Content-Length: x\r\n\r\n", b""),
     "long header": (b"X: " + b"x" * 9000 + b"\r\n\r\n", b""),
     "chunk": (CHUNKED + b"\r\n\r\n", MALFORMED_CHUNK),
@@ -26,9 +25,7 @@ REJECTED = {
 UPLOAD = (CHUNKED + b"\r\n\r\n", b"%x\r\n%s\r\n" % (70_000, b"x" * 70_000))
 
 
-@pytest.mark.parametrize(
-    "parts", [REJECTED["expectation"], REJECTED["chunk"], UPLOAD], ids=["expectation", "chunk", "upload"]
-)
+@pytest.mark.parametrize("parts", [REJECTED["chunk"], UPLOAD], ids=["chunk", "upload"])
 def test_error_response_has_the_id_of_a_request_with_a_valid_head(service: Service, parts: tuple[bytes, bytes]) -> None:
     head = get("/admin/login/", b"X-Request-ID: mine-1", method="POST")[:-2]
 
