@@ -63,11 +63,6 @@ def with_standard_headers(response: HttpResponse, request_id: str) -> HttpRespon
     return response
 
 
-def error_response_for(status: int, request_id: str) -> HttpResponse:
-    """Return the complete error response for a status, for a request that did not reach Django."""
-    return with_standard_headers(standard_error_response(status), request_id)
-
-
 def _is_page(request: HttpRequest) -> bool:
     if request.path_info in paths.PAGES:
         return request.method in ("GET", "HEAD")

@@ -13,8 +13,9 @@ from typing import Any
 
 from gunicorn_h1c import H1CProtocol, LimitRequestHeaders, LimitRequestLine
 
+from petservice.api.errors import standard_error_response
 from petservice.client_address import shown_address
-from petservice.middleware import error_response_for, request_id_of
+from petservice.middleware import request_id_of, with_standard_headers
 from petservice.monitoring.access_log import INVALID_REQUEST, AccessRecord
 from petservice.monitoring.counters import count
 from petservice.monitoring.redaction import echo
@@ -236,7 +237,7 @@ class Connection(asyncio.Protocol):
             sent = b",".join(value for name, value in self._parser.asgi_headers if name == b"x-request-id")
             request_id = scope.request_id if scope is not None else ""
             request_id = request_id or request_id_of({"HTTP_X_REQUEST_ID": sent.decode("latin-1")})
-            response = error_response_for(status, request_id)
+            response = with_standard_headers(standard_error_response(status), request_id)
             # The cause can contain what the client has sent.
             self._worker.log.warning("The request %s was refused: %s", request_id, echo(cause))
             if scope is not None and scope.started:  # the application will write this record
