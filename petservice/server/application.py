@@ -125,9 +125,8 @@ class ThreadPool:
 class Application:
     """The application of one worker process."""
 
-    # The worker sets it if requests are logged or counted.
-    access_log: AccessLog | None = None
-    # The worker sets it unless it is turned off.
+    # The worker sets both, the fast path unless it is turned off.
+    access_log: AccessLog
     fast_path: "FastPath | None" = None
     # Number of pets by which the counters of the inventory were wrong, and when they were checked last.
     _inventory_drift, _counted_at = 0, -inf
@@ -145,17 +144,14 @@ class Application:
         self._password_checks = asyncio.Semaphore(limits.CONCURRENT_LOGINS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        access_log = self.access_log
-        if access_log is not None:
-            scope.started = time.monotonic()
-            access_log.begin_trace(scope, scope.headers)
+        scope.started = time.monotonic()
+        self.access_log.begin_trace(scope, scope.headers)
         try:
             response = await self._answer(scope, receive)
             scope.status = response[0]
             await send(response)
         finally:
-            if access_log is not None:
-                access_log.end(scope)
+            self.access_log.end(scope)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
         """Return the response of the fast path, or else that of Django, or an error response."""

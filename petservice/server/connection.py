@@ -242,12 +242,12 @@ class Connection(asyncio.Protocol):
             self._worker.log.warning("The request %s was refused: %s", request_id, echo(cause))
             if scope is not None and scope.started:  # the application will write this record
                 scope.status = response.status_code
-            elif (access_log := self._worker.application.access_log) is not None:
+            else:
                 record = AccessRecord()
                 record.started, record.route, record.status = self._began, INVALID_REQUEST, response.status_code
                 peer = self._client[0] if self._client else None
                 record.request_id, record.address = request_id, shown_address(peer, "")
-                access_log.end(record)
+                self._worker.application.access_log.end(record)
             status, headers, body = encoded(response)
             self._transport.write(head(status, headers, is_last=True) + (b"" if self._is_head else body))
         self._close()

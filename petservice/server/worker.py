@@ -16,6 +16,7 @@ import sys
 import time
 from contextlib import suppress
 from importlib.util import find_spec
+from typing import Any
 
 import uuid_utils
 import uvloop
@@ -53,7 +54,8 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         self.connections: set[Connection] = set()
         self.application = self.wsgi
         telemetry.start()
-        self.application.access_log = self._access_log()
+        descriptor = sys.stderr.fileno() if settings.LOG_FORMAT == "json" else None
+        self.application.access_log = AccessLog(descriptor, self._metrics())
         # With DEBUG, the API has pages for browsers. The folder may be removed.
         if settings.FAST_PATH and not settings.DEBUG and find_spec("petservice.fastpath"):
             from petservice.fastpath.application import FastPath
@@ -62,23 +64,19 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(self._run())
 
-    def _access_log(self) -> AccessLog | None:
-        """Return the access log, or None if neither request lines nor metrics nor spans are configured."""
-        metrics = None
-        descriptor = sys.stderr.fileno() if settings.LOG_FORMAT == "json" else None
-        if settings.METRICS_ADDRESS is not None:
-            try:
-                reserve_space()
-            except OSError as error:
-                message = "This worker counts nothing for the metrics, because its files have no space: %s"
-                self.log.error(message, error)
-            else:
-                # prometheus_client needs the variable of the exporter.
-                from petservice.monitoring.metrics import Metrics
+    def _metrics(self) -> Any:
+        """Return the metrics of this worker, or None if none are configured or if there is no space for them."""
+        if settings.METRICS_ADDRESS is None:
+            return None
+        try:
+            reserve_space()
+        except OSError as error:
+            self.log.error("This worker counts nothing for the metrics, because its files have no space: %s", error)
+            return None
+        # prometheus_client needs the variable of the exporter.
+        from petservice.monitoring.metrics import Metrics
 
-                metrics = Metrics()
-        is_used = descriptor is not None or metrics is not None or telemetry.sends_spans()
-        return AccessLog(descriptor, metrics) if is_used else None
+        return Metrics()
 
     async def _run(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -107,9 +105,8 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         now = time.monotonic()
         for connection in list(self.connections):
             connection.close_overdue(now)
-        access_log = self.application.access_log
-        if access_log is not None and access_log.metrics is not None:
-            access_log.metrics.sample(self.application, self.connections, health.database)
+        if self.application.access_log.metrics is not None:
+            self.application.access_log.metrics.sample(self.application, self.connections, health.database)
 
     async def _stop(self) -> None:
         """Let running requests finish, and respond to further ones with `Connection: close`."""
@@ -130,7 +127,7 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             await asyncio.sleep(0.05)
         if self.application.fast_path is not None:
             self.application.fast_path.close()
-        if self.application.access_log is not None and self.application.access_log.metrics is not None:
+        if self.application.access_log.metrics is not None:
             self.application.access_log.metrics.write_counts()
         for listener in self.sockets:
             listener.sock.close()
