@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from django.conf import settings
+from django.core.management.base import CommandError
 
 from petservice.api.readiness import announce_stop, is_stopping
 from petservice.monitoring.exporter import Exporter
@@ -90,13 +91,10 @@ def _serve_metrics(server: Any, host: str, port: int) -> None:
     try:
         _exporter = Exporter(host, port, server.app.days_left if server.app.tls else None)
     except OSError as error:
-        server.log.error(
-            "Metrics cannot be served at METRICS_BIND=%s (%s): name an address of this machine with a port that is "
-            "free, for example METRICS_BIND=127.0.0.1:9100",
-            address,
-            error.strerror,
-        )
-        sys.exit(1)
+        raise CommandError(
+            f"Metrics cannot be served at METRICS_BIND={address} ({error.strerror}): name an address of this machine "
+            "with a port that is free, for example METRICS_BIND=127.0.0.1:9100"
+        ) from error
     server.log.info("Metrics at: http://%s/metrics", address)
 
 
