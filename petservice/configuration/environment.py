@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, gettempdir
 from typing import TypeVar
 
 from django.core.management.utils import get_random_secret_key
@@ -95,6 +95,13 @@ except OSError as error:
     CONFIGURATION_ERRORS.append(
         f"The data directory cannot be written ({error}): set PETSERVICE_DATA_DIR to one that can, "
         "for example PETSERVICE_DATA_DIR=/var/lib/petservice"
+    )
+try:
+    gettempdir()
+except OSError as error:
+    CONFIGURATION_ERRORS.append(
+        f"There is no directory for temporary files ({error.strerror}): set TMPDIR to one that can be written, "
+        "for example TMPDIR=/var/lib/petservice"
     )
 _HOSTS = [] if LIVE else ["localhost", "127.0.0.1", "[::1]"]
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [], subcast=str.strip) or _HOSTS

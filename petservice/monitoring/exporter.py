@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from django.conf import settings
+from django.core.management.base import CommandError
 
 from petservice import __version__
 
@@ -46,7 +47,7 @@ class Exporter:
     """A server of the metrics on its own address, with prometheus_client's HTTP server and collector."""
 
     def __init__(self, host: str, port: int, certificate_days: Callable[[], float] | None) -> None:
-        """Start to serve. Raises OSError if the address cannot be bound.
+        """Start to serve. Raises CommandError if the address cannot be bound.
 
         `certificate_days` returns for how many more days the TLS certificate is valid, if the service has one.
         """
@@ -69,9 +70,12 @@ class Exporter:
         registry.register(self)  # for the metrics of the master
         try:
             self._server, _ = start_http_server(port, host, registry)
-        except OSError:
+        except OSError as error:
             self._folder.rmdir()
-            raise
+            raise CommandError(
+                f"Metrics cannot be served at METRICS_BIND={os.environ['METRICS_BIND']} ({error.strerror}): name an "
+                "address of this machine with a port that is free, for example METRICS_BIND=127.0.0.1:9100"
+            ) from error
         for folder in parent.glob(f"{prefix}*"):  # of services that were killed: the address is this one's now
             if folder != self._folder and folder.lstat().st_uid == os.getuid():
                 shutil.rmtree(folder, ignore_errors=True)
@@ -87,9 +91,7 @@ class Exporter:
         mark_process_dead(pid)  # type: ignore[no-untyped-call]
 
     def close(self) -> None:
-        """Stop serving and delete the files."""
-        self._server.shutdown()
-        self._server.server_close()
+        """Delete the files. The server ends with the process."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def collect(self) -> "Iterable[Metric]":

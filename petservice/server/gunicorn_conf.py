@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandError
 
 from petservice.api.readiness import announce_stop, is_stopping
 from petservice.monitoring.exporter import Exporter
@@ -53,6 +52,7 @@ _exporter: Exporter | None = None
 
 def when_ready(server: Any) -> None:
     """Prepare the master process, before it forks the workers."""
+    global _exporter
     # At SIGINT (Ctrl-C), running requests finish as at SIGTERM, but without a drain; a second SIGINT cuts them off.
     server.handle_int = server.handle_term
     server.handle_quit = partial(_stop_quickly, server, server.handle_quit)
@@ -61,7 +61,8 @@ def when_ready(server: Any) -> None:
     # A second master would migrate the database and need the address of the metrics while the first one runs.
     server.handle_usr2 = lambda: server.log.warning("SIGUSR2 is ignored: restart the service to run new code.")
     if settings.METRICS_ADDRESS is not None:
-        _serve_metrics(server, *settings.METRICS_ADDRESS)
+        _exporter = Exporter(*settings.METRICS_ADDRESS, server.app.days_left if server.app.tls else None)
+        server.log.info("Metrics at: http://%s/metrics", os.environ["METRICS_BIND"])
     server.app.when_ready(server.LISTENERS[0].cfg_addr)
     # Exclude all loaded objects from garbage collection. They stay anyway, and the collector would write to them, which
     # copies their shared memory.
@@ -83,19 +84,6 @@ def _drain(server: Any, seconds: float) -> None:
     server.log.info("Draining: /ready returns 503; stopping in %s seconds", seconds)
     signal.signal(signal.SIGALRM, lambda *_: server.signal(signal.SIGTERM, None))
     signal.setitimer(signal.ITIMER_REAL, seconds)
-
-
-def _serve_metrics(server: Any, host: str, port: int) -> None:
-    global _exporter
-    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    try:
-        _exporter = Exporter(host, port, server.app.days_left if server.app.tls else None)
-    except OSError as error:
-        raise CommandError(
-            f"Metrics cannot be served at METRICS_BIND={address} ({error.strerror}): name an address of this machine "
-            "with a port that is free, for example METRICS_BIND=127.0.0.1:9100"
-        ) from error
-    server.log.info("Metrics at: http://%s/metrics", address)
 
 
 def pre_fork(server: Any, worker: Any) -> None:
@@ -130,6 +118,6 @@ def child_exit(server: Any, worker: Any) -> None:
 
 
 def on_exit(server: Any) -> None:
-    """Close the metrics server when the master process ends."""
+    """Delete the data of all workers when the master process ends."""
     if _exporter is not None:
         _exporter.close()
