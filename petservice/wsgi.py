@@ -6,8 +6,7 @@ It reads what servers and clients send that Django reads in another way or not a
 import os
 import socket
 from collections.abc import Callable
-from io import IOBase
-from typing import Any, cast
+from typing import Any
 
 import django
 from django.conf import settings
@@ -58,24 +57,6 @@ class Request(WSGIRequest):
         return parse_cookie(self.META.get("HTTP_COOKIE", "")[:_MAX_COOKIES].replace("\\", ""))
 
 
-class ChunkedInput(IOBase):
-    """A chunked request body that raises OSError if the chunks are malformed.
-
-    Django treats an OSError as an error of the client, and all other exceptions as errors of the service.
-    """
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-
-    def read(self, size: int = -1, /) -> bytes:
-        try:
-            return cast(bytes, self._file.read(size))
-        except OSError:
-            raise
-        except Exception as error:
-            raise OSError("The chunks of the body are malformed.") from error
-
-
 class Handler(WSGIHandler):
     """Django's handler, which trusts the proxies that the service trusts, and reads chunked bodies of the API."""
 
@@ -94,7 +75,6 @@ class Handler(WSGIHandler):
             and environ["PATH_INFO"].startswith(API)
         ):
             environ["CONTENT_LENGTH"] = UNKNOWN_LENGTH
-            environ["wsgi.input"] = ChunkedInput(environ["wsgi.input"])
         telemetry.start()  # at the first request, because the server may have forked this process after the import
         with telemetry.request_span(HttpHeaders(environ)):
             return super().__call__(environ, start_response)

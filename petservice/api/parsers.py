@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 import orjson
-from django.http import UnreadablePostError
 from rest_framework.exceptions import ParseError
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
@@ -41,27 +40,22 @@ class JSONParser(BaseParser):
             raise ParseError("Content-Encoding is not supported: send the body as plain JSON, without this header.")
         # A chunked body marks its own end.
         declared = 0 if "HTTP_TRANSFER_ENCODING" in headers else int(headers.get("CONTENT_LENGTH") or 0)
-        too_large = ParseError(f"The body is too large: send at most {MAX_BODY_BYTES} bytes.")
-        if declared > MAX_BODY_BYTES:
-            raise too_large
         # One byte more than the limit shows that a body is too large, also if it is chunked.
         try:
             body = stream.read(MAX_BODY_BYTES + 1)
-        except UnreadablePostError:
+        except Exception:  # the client has left, or an error of the server at malformed chunks
             raise ParseError(
                 "The body could not be read: it ended early, or its chunks are malformed. Send it again."
             ) from None
+        if max(declared, len(body)) > MAX_BODY_BYTES:
+            raise ParseError(f"The body is too large: send at most {MAX_BODY_BYTES} bytes.")
         if len(body) < declared:  # the beginning of a body can be valid JSON too
             raise ParseError("The body is shorter than its Content-Length: send it again, whole.")
-        if len(body) > MAX_BODY_BYTES:
-            raise too_large
         try:
-            value = orjson.loads(body)
+            value = orjson.loads(body.decode())
+        except UnicodeDecodeError:
+            raise ParseError("The body is not UTF-8: encode the JSON text in UTF-8.") from None
         except orjson.JSONDecodeError as error:
-            try:
-                body.decode()
-            except UnicodeDecodeError:
-                raise ParseError("The body is not UTF-8: encode the JSON text in UTF-8.") from None
             raise ParseError(
                 f'The body is not valid JSON ({error}): send an object, for example {{"name": "Rex"}}.'
             ) from None
