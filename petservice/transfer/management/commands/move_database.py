@@ -74,9 +74,9 @@ class Command(DatabaseCommand):
 
     def _retire(self) -> None:
         """Rename the file of the old database. If this fails, the data has moved all the same."""
-        if connections[_SOURCE].vendor != "sqlite":
-            return
         database = connections[_SOURCE]
+        if database.vendor != "sqlite":
+            return
         path = Path(database.settings_dict["NAME"]).resolve()
         try:
             sqlite_file.close_log(database)
