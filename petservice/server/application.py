@@ -174,7 +174,7 @@ class Application:
             response = _without_middleware(request, server_error(request))
         finally:
             scope.handled(request)
-        request.release()
+        request.close()
         return response
 
     async def _response(self, request: ReceivedRequest, receive: Receive) -> Response:

@@ -83,14 +83,9 @@ class ReceivedRequest(Request):
         """The length of the body by its Content-Length, or 0 without one."""
         return 0 if self.is_chunked else int(self.META.get("CONTENT_LENGTH", 0))
 
-    def release(self) -> None:
-        """Free all that the middleware has stored in the request, which can no longer be used.
-
-        Sessions, messages and users refer to their request. So only the garbage collector would free them, and it would
-        interrupt the requests of other clients.
-        """
+    def close(self) -> None:
+        super().close()
         self._received.close()
-        self.__dict__.clear()
 
     async def receive_body(self, receive: Receive, max_bytes: int) -> bool:
         """Receive the body, and return whether it has at most so many bytes. The rest of a larger one is not received.

@@ -1,16 +1,13 @@
 """No client can take the memory or the connections that others need, nor keep a new one waiting."""
 
-import gc
 import re
 import socket
 import statistics
-import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from django.contrib.sessions.backends.db import SessionStore
 
 from pets.models import Pet
 from petservice.server.limits import MAX_CONNECTIONS_OF_ADDRESS
@@ -24,20 +21,6 @@ from tests.service import Service, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
-
-
-def test_request_of_a_page_is_freed_without_the_garbage_collector() -> None:
-    request = ReceivedRequest(scope_of(get("/admin/")))
-    stored = request.session = SessionStore()  # type: ignore[assignment]
-    stored.request = request  # type: ignore[attr-defined]
-    is_alive = weakref.ref(stored)
-    gc.disable()
-    try:
-        request.release()
-        del request, stored
-        assert is_alive() is None
-    finally:
-        gc.enable()
 
 
 def test_long_cookies_and_escapes_in_cookies_are_not_read() -> None:
