@@ -125,17 +125,12 @@ class Command(DatabaseCommand):
 
     def _wait_for_the_services(self, services: ExitStack) -> None:
         """Wait until no service uses the source. Until then its writers are locked out, so that no write is lost."""
-        was_shown = False
+        self.stderr.write("The copy is complete. Stop the service now if it runs: its writers wait until then.")
         while True:
             try:
                 services.enter_context(_without_services())
                 return
             except BlockingIOError:
-                if not was_shown:
-                    self.stderr.write(
-                        "The copy is complete. Stop the service now; its writers are locked out until then."
-                    )
-                was_shown = True
                 time.sleep(_INTERVAL)
 
 
