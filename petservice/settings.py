@@ -214,6 +214,7 @@ LOGGING: dict[str, Any] = {
         # Errors of clients are not logged, only crashes.
         "django.request": {"level": "ERROR"},
         "django.server": {"handlers": [], "propagate": True},
+        "gunicorn.error": {"propagate": True},
         # Only failed logins and lockouts.
         "axes": {"level": "WARNING"},
     },
