@@ -87,7 +87,9 @@ class EnvelopeMiddleware:
         finally:
             logged_request_id.reset(token)
         if not _is_page(request):
-            self._count_use_of_key(request, response.status_code)
+            key = getattr(request, "auth", None)
+            if key is not None:  # only valid keys get here, so that a guess cannot mark a key as used
+                usage.recorder.count(key.id, response.status_code, time(), address_of(request))
             return with_standard_headers(self._as_api_response(response), request_id)
         response.headers["X-Request-ID"] = request_id
         if isinstance(response, HttpResponse):  # not a stream, so its length is known and it needs no chunks
@@ -104,11 +106,6 @@ class EnvelopeMiddleware:
         if not settings.DEBUG:  # the browsable API needs its CSRF cookie
             response.cookies.clear()
         return cast(HttpResponse, response)  # only pages are streamed
-
-    def _count_use_of_key(self, request: HttpRequest, status: int) -> None:
-        key = getattr(request, "auth", None)
-        if key is not None:  # only valid keys get here, so that a guess cannot mark a key as used
-            usage.recorder.count(key.id, status, time(), address_of(request))
 
 
 class PagePolicyMiddleware(CSPMiddleware):
