@@ -158,14 +158,9 @@ METRICS_ADDRESS = _parsed("METRICS_BIND", "", lambda text: host_and_port(text) i
 # The accounts that must set up a second factor: none, those that may change API keys or accounts, or all.
 SECOND_FACTOR = _parsed("PETSERVICE_SECOND_FACTOR", "off", _one_of("off", "keys", "all"), "keys")
 
-# The files with which the service itself uses TLS.
-_TLS_FILES = {name: env.str(name, "") for name in ("TLS_CERTFILE", "TLS_KEYFILE")}
-for _name, _path in _TLS_FILES.items():
-    if any(_TLS_FILES.values()) and not (Path(_path).is_file() and os.access(_path, os.R_OK)):
-        _reason = "it is no readable file, and TLS needs both"
-        _record_error(_name, _path, _reason, f"/etc/petservice/{_name.lower()}.pem")
-
-# gunicorn reads these two itself.
+# The server reads these itself, the files of TLS as a pair.
+env.str("TLS_CERTFILE", "")
+env.str("TLS_KEYFILE", "")
 env.int("WEB_CONCURRENCY", 1, validate=validate.Range(min=1, max=9999))
 env.int("PORT", 8000, validate=validate.Range(min=1, max=65535))
 

@@ -113,8 +113,8 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
             return
         try:
             self.tls, self._certificate_end = sock.ssl_context(self.cfg), end_of_certificate(self.cfg.certfile)
-        except OSError as error:
-            reason = getattr(error, "reason", None) or error.strerror or error
+        except (OSError, TypeError) as error:  # the latter without a certificate
+            reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
             raise CommandError(
                 f"TLS_CERTFILE={self.cfg.certfile} and TLS_KEYFILE={self.cfg.keyfile} are no usable pair ({reason}): "
                 "name a certificate and its private key"

@@ -3,7 +3,6 @@
 import os
 import runpy
 import zoneinfo
-from pathlib import Path
 
 import pytest
 
@@ -71,8 +70,6 @@ INVALID = {
     "PETSERVICE_AUDIT_DAYS": ("many", "-1", "1.5"),
     "WEB_CONCURRENCY": ("abc", "0", "-1", "1.5", ""),
     "PORT": ("http", "0", "-1", "65536", "", "127.0.0.1:80"),
-    "TLS_CERTFILE": ("/no/such/cert.pem", "/etc"),
-    "TLS_KEYFILE": ("/no/such/key.pem", "/etc"),
 }
 
 
@@ -107,18 +104,6 @@ def test_zones_are_known_without_files_of_the_system() -> None:
         assert zone("Pacific/Auckland").key == "Pacific/Auckland"
     finally:
         zoneinfo.reset_tzpath()
-
-
-@pytest.mark.parametrize("name", ["TLS_CERTFILE", "TLS_KEYFILE"])
-def test_tls_needs_both_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
-    file = tmp_path / "file.pem"
-    file.touch()
-    (other,) = {"TLS_CERTFILE", "TLS_KEYFILE"} - {name}
-
-    (error,) = errors(monkeypatch, **{name: str(file)})
-
-    assert error.startswith(f"{other}='' cannot be read (it is no readable file, and TLS needs both)")
-    assert errors(monkeypatch, **{other: str(file)}) == []
 
 
 @pytest.mark.parametrize(
