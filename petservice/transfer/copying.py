@@ -49,11 +49,6 @@ def moved_models() -> list[type[Model]]:
     return [one for one in models if one._meta.managed and not one._meta.proxy and one is not InventoryCounter]
 
 
-def count(alias: str, models: list[type[Model]]) -> int:
-    """Return the number of rows of all tables."""
-    return sum(_rows(alias, model).count() for model in models)
-
-
 def prepare(alias: str, models: list[type[Model]]) -> None:
     """Create the tables in an empty database. Raises CommandError if it has rows or other tables."""
     database = connections[alias]
@@ -79,7 +74,7 @@ def copy(source: str, target: str, models: list[type[Model]], on_rows: Callable[
     """
     _require_no_rows(target, models)
     for model in _MODELS_OF_MIGRATIONS:
-        _rows(target, model).delete()
+        rows_of(target, model).delete()
     summaries = []
     for model in models:
         summary = Summary(model._meta.db_table)
@@ -129,7 +124,7 @@ def summarise(alias: str, models: list[type[Model]], on_rows: Callable[[int], ob
 
 def _require_no_rows(alias: str, models: list[type[Model]]) -> None:
     for model in models:
-        if model not in _MODELS_OF_MIGRATIONS and _rows(alias, model).exists():
+        if model not in _MODELS_OF_MIGRATIONS and rows_of(alias, model).exists():
             raise _not_empty(f"records in the table {model._meta.db_table}")
 
 
@@ -137,13 +132,14 @@ def _not_empty(found: str) -> CommandError:
     return CommandError(f"The target has {found}. Nothing was moved: name an empty database.")
 
 
-def _rows(alias: str, model: type[Model]) -> Any:
+def rows_of(alias: str, model: type[Model]) -> Any:
+    """Return the rows of a table, in any order."""
     return model._base_manager.using(alias).order_by()
 
 
 def _batches(alias: str, model: type[Model], summary: Summary, on_rows: Callable[[int], object]) -> Iterator[list[Row]]:
     """Yield all rows in batches, which are added to the summary."""
-    rows = _rows(alias, model).values_list(*(field.attname for field in model._meta.concrete_fields))
+    rows = rows_of(alias, model).values_list(*(field.attname for field in model._meta.concrete_fields))
     remaining = iter(rows.iterator(chunk_size=_BATCH))
     while batch := list(islice(remaining, _BATCH)):
         for row in batch:

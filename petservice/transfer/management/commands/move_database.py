@@ -95,7 +95,7 @@ class Command(DatabaseCommand):
             connections[_TARGET].ensure_connection()
         with appearing:
             copying.prepare(_TARGET, models)
-            total = copying.count(_SOURCE, models)
+            total = sum(copying.rows_of(_SOURCE, model).count() for model in models)
             with (
                 transaction.atomic(_SOURCE),
                 transaction.atomic(_TARGET),
