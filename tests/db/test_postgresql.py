@@ -32,8 +32,12 @@ pytestmark = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQL
 # Maximum number of connections of each worker, as petservice/docs/deployment.md says.
 CONNECTIONS = 14
 LIMITS = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
-# Defaults of the database with which requests and commands would fail.
-DEFAULTS = {"datestyle": "German", "default_transaction_isolation": "serializable"} | dict.fromkeys(LIMITS, "1ms")
+# Defaults of the database with which requests and commands would fail, or would write and find other texts.
+DEFAULTS = {
+    **{"datestyle": "German", "default_transaction_isolation": "serializable"},
+    **{"array_nulls": "off", "standard_conforming_strings": "off"},
+    **dict.fromkeys(LIMITS, "1ms"),
+}
 
 
 @pytest.fixture
@@ -134,7 +138,7 @@ def test_commands_have_no_limit_of_a_transaction_whatever_the_database_has() -> 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("odd_defaults")
 def test_requests_have_timeouts_and_commands_have_none_whatever_the_database_has() -> None:
-    needed = ["ISO, MDY", "read committed"]
+    needed = ["ISO, MDY", "read committed", "on", "on"]
     assert asyncio.run(session_of_the_fast_path()) == [*needed, "5s", "3s", "30s"]
     assert together(session) == [[*needed, "20s", "5s", "1min"]]
     context = copy_context()

@@ -19,8 +19,12 @@ from petservice.db.backend import Batches, time_limit
 logger = logging.getLogger(__name__)
 
 # What the service needs, whatever the server, the database or the role has as its default: psycopg reads times in the
-# ISO style only, and with other isolation levels PostgreSQL ends statements that run at the same time.
-_SESSION = r"-c datestyle=ISO -c default_transaction_isolation=read\ committed"
+# ISO style only, and with other isolation levels PostgreSQL ends statements that run at the same time. Without the last
+# two, an absent tag becomes the text NULL, and the words of a search lose their backslashes.
+_SESSION = (
+    r"-c datestyle=ISO -c default_transaction_isolation=read\ committed "
+    "-c array_nulls=on -c standard_conforming_strings=on"
+)
 # Time limits that PostgreSQL itself enforces, because a request must end before its worker is replaced. Management
 # commands have no limits (petservice.db.backend).
 _LIMITS = "-c statement_timeout=20s -c lock_timeout=5s -c idle_in_transaction_session_timeout=60s"
