@@ -108,9 +108,7 @@ def _forms() -> dict[str, list[str]]:
     """Return the characters that count as one or few others, composed and decomposed, by those others."""
     found: dict[str, dict[str, None]] = defaultdict(dict)
     for character in (chr(code) for codes in _LETTERS for code in codes):
-        # SQLite ignores the case of ASCII letters only.
-        if character == character.lower() or (connection.vendor == "sqlite" and not character.isascii()):
-            text = _BLANK if character.isspace() else without_accents(character)
-            if len(text) <= _MAX_LIGATURE:
-                found[text] |= {character: None, normalize("NFD", character): None}
+        text = _BLANK if character.isspace() else without_accents(character)
+        if len(text) <= _MAX_LIGATURE:
+            found[text] |= {character: None, normalize("NFD", character): None}
     return {text: [*forms] for text, forms in found.items()}
