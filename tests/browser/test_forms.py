@@ -55,6 +55,13 @@ def test_saving_a_form_and_sending_a_wrong_one_again_ask_nothing(staff_page: Pag
         expect(staff_page.locator(".errornote, .messagelist .success").first).to_be_visible()
 
 
+def test_a_double_click_shows_a_new_key(staff_page: Page) -> None:
+    staff_page.goto("/admin/apikeys/apikey/add/")
+    staff_page.get_by_label("Name:").fill("Clicked twice")
+    staff_page.get_by_role("button", name="Save", exact=True).dblclick(delay=10)
+    expect(staff_page.get_by_role("heading", name="API key created")).to_be_visible()
+
+
 def test_the_menu_and_the_title_have_the_same_place_on_every_page(staff_page: Page, site: Service) -> None:
     (pet,) = make(site, {"name": "Still"})
     pages = ("", "help/", "pets/pet/", f"pets/pet/{pet}/change/", "apikeys/apikey/", "journal/event/")

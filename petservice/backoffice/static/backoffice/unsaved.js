@@ -1,4 +1,4 @@
-// Asks before someone leaves a form with input that was not saved.
+// Asks before someone leaves a form with input that was not saved, and sends no form twice by a double click.
 "use strict";
 
 {
@@ -10,6 +10,7 @@
     const chosen = () => [...document.querySelectorAll(".selector-chosen option")].map(({value}) => value).join();
     let chosenFirst = null;
     let submitted = null;
+    let pressed = {};
 
     const isEdited = (field) => {
         if (field.matches(IGNORED)) return false;
@@ -23,7 +24,12 @@
 
     addEventListener("load", () => setTimeout(() => { chosenFirst = chosen(); }));
     addEventListener("pageshow", () => { submitted = null; }); // someone may come back to this page
-    document.addEventListener("submit", ({target}) => { submitted = target; });
+    document.addEventListener("submit", (event) => {
+        // The second response would replace the first one, which may show a key or recovery codes once.
+        if (event.submitter === pressed.submitter && event.timeStamp - pressed.timeStamp < 1000) event.preventDefault();
+        submitted = event.target;
+        pressed = event;
+    });
     addEventListener("beforeunload", (event) => {
         const isChosenAnew = !submitted && chosenFirst !== null && chosen() !== chosenFirst;
         if (isChosenAnew || forms.some(isUnsaved)) event.preventDefault();
