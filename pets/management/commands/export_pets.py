@@ -37,7 +37,8 @@ class Command(DatabaseCommand):
     def handle(self, *args: Any, file: str, **options: Any) -> None:
         file_format = format_of(file, options["format"])
         self._count = 0
-        with all_or_nothing("exported"), progress("Exporting") as bar:
+        done = "exported to its end" if file == STANDARD_STREAM else "exported"
+        with all_or_nothing(done), progress("Exporting") as bar:
             try:
                 # The generator is closed with its cursor, while the database can still be used.
                 with _opened(file) as target, closing(write(self._rows(bar), file_format)) as parts:

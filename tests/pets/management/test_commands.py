@@ -241,8 +241,9 @@ def test_an_export_that_fails_keeps_the_old_file_and_leaves_no_other_and_standar
     assert path.read_text() == "old"
     assert list(path.parent.iterdir()) == [path]
     assert not Event.objects.exists()
-    with pytest.raises(CommandError):
+    with pytest.raises(CommandError) as failed:
         call_command("export_pets", "-", "--format", "csv")
+    assert str(failed.value) == message.format("exported to its end")
     assert Event.objects.get().count == 1
 
 
