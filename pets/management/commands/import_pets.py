@@ -87,6 +87,8 @@ class Command(DatabaseCommand):
         )
         if file_format == "jsonl" and mapping != OWN:
             raise CommandError("JSON takes no --columns, --statuses, --dates, --skip-unnamed, --sheet or --encoding.")
+        if mapping.encoding if file_format == "xlsx" else mapping.sheet:
+            raise CommandError("Only a workbook takes --sheet, and only a text takes --encoding.")
         with all_or_nothing("imported"), _opened(file) as source:
             self._read = partial(_read, source, file_format, mapping)
             digest = file_digest(source, "sha256").hexdigest()

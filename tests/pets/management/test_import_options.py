@@ -72,6 +72,13 @@ def test_options_for_tables_are_refused_for_json(file: Callable[..., Path], opti
     assert options[0] in error
 
 
+@pytest.mark.parametrize("options", [("--sheet", "Pets"), ("--format", "xlsx", "--encoding", "cp1252")])
+def test_the_option_of_another_kind_of_table_is_refused(file: Callable[..., Path], options: tuple[str, ...]) -> None:
+    assert errors_of_import(file("name\nRex\n"), *options) == [
+        "Only a workbook takes --sheet, and only a text takes --encoding."
+    ]
+
+
 @pytest.mark.parametrize("option", ["name", "=name", "Art=species"])
 def test_an_option_that_gives_no_column_a_meaning_is_rejected(option: str) -> None:
     with pytest.raises(CommandError, match="must be a text of the file, =, and one of id, name, tag"):
