@@ -48,6 +48,7 @@ EMPTY = '{"id": "", "name": "Rex", "tag": "", "status": "", "created_at": ""}'
         # An empty tag removes a tag, and an empty creator means that the creator is unknown.
         ("id,name,tag,status,created_at\n,Rex,,,\n", "csv", REX | {"tag": None}),
         (EMPTY, "jsonl", REX | {"tag": None}),
+        ('{"name": "Rex", "status": null}', "jsonl", REX),
         ("name,created_by\nRex,\n", "csv", REX | {"created_by": None}),
         ('{"name": "Rex", "created_by": null}', "jsonl", REX | {"created_by": None}),
         ("name\n\nRex\n\n", "csv", REX),

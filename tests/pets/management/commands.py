@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.models import TextField
+from django.db.models.functions import Cast
 
 from pets.files.rows import COLUMNS
 from pets.models import Pet
@@ -20,7 +22,8 @@ def run(command: str, *arguments: object) -> str:
 
 
 def all_pets() -> list[tuple[Any, ...]]:
-    return list(Pet.objects.order_by("pk").values_list(*COLUMNS))
+    """Return the values of all pets, and the times of creation as they are stored: SQLite compares times as text."""
+    return list(Pet.objects.order_by("pk").values_list(*COLUMNS, Cast("created_at", TextField())))
 
 
 def errors_of_import(file: Path, *arguments: object) -> list[str]:

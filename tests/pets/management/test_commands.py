@@ -43,18 +43,6 @@ def test_imported_pets_are_available_and_created_by_the_command(file: Callable[.
     assert inventory_counts() == {"available": 1, "pending": 0, "sold": 1}
 
 
-def test_an_imported_pet_is_stored_like_a_created_pet(file: Callable[..., Path]) -> None:
-    """SQLite compares times as text."""
-    created_at = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    run("import_pets", file(f"name,created_at,created_by\nRex,{created_at.isoformat()},\n"))
-    Pet.objects.create(name="Rex", created_at=created_at)
-
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT name, tag, status, created_at, created_through FROM pets_pet")
-        imported, created = cursor.fetchall()
-    assert imported == created
-
-
 def test_the_number_of_pets_is_printed_and_in_the_audit(file: Callable[..., Path], tmp_path: Path) -> None:
     content = "name\n" + "Rex\n" * 1500
 
