@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from io import StringIO
+from itertools import product
 
 import pytest
 from django.core.management import call_command
@@ -18,6 +19,7 @@ from pets.models import Pet
 from store.models import InventoryCounter
 from store.services import inventory_counts, reconcile_inventory
 from tests.concurrent_write import only_on_postgresql, without_waiting, write_before
+from tests.pets.test_full_text_search import assert_found
 from tests.store.writes import WRITES, Write, replace
 
 pytestmark = pytest.mark.django_db
@@ -55,17 +57,21 @@ def test_the_counts_equal_a_full_count_after_any_sequence_of_writes(steps: list[
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_each_write_is_counted_raises_versions_and_keeps_the_times_of_sales(write: Write) -> None:
+def test_each_write_is_counted_and_found_raises_versions_and_keeps_the_times_of_sales(write: Write) -> None:
     past = datetime(2026, 3, 1, 12, tzinfo=UTC)
     for statuses in (("available", "sold"), ("sold", "available"), ("pending", "sold")):
         Pet.objects.all().delete()
-        Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in STATUSES * 2)
+        Pet.objects.bulk_create(
+            Pet(name="Rex", tag=tag, status=status, created_by="staff ada")
+            for status, tag in product(STATUSES, ("dog", "untagged", None))
+        )
         Pet.objects.filter(status="sold").update(sold_at=past)
         before = Pet.objects.in_bulk()
 
         write(1, *statuses)
 
         assert_exact()
+        assert_found()
         for pet in Pet.objects.all():
             old = before.get(pet.pk)
             is_another = old is None or write is replace  # which makes another pet of the same id

@@ -92,7 +92,7 @@ def test_the_spellings_of_a_tag_are_offered_for_merging_on_all_pets_and_the_merg
     for number, permission in enumerate(("view_pet", "change_inventoryitem")):  # which are not enough to change tags
         assert "spellings_of" not in granted(permission, name=f"{number}").get(url).content.decode()
     fields = fields_of(staff.get(url), "merge-1")
-    page = staff.post(LIST, fields)
+    page = staff.post(LIST, fields | {"spellings_of": "d\0og"})  # NUL, which PostgreSQL does not take, is left out
 
     assert fields["new_tag"] == "dog"
     assert "Give one tag to 4 pets?" in page.content.decode()
@@ -107,14 +107,6 @@ def test_the_spellings_of_a_tag_are_offered_for_merging_on_all_pets_and_the_merg
     assert tags() == before
     Pet.objects.update(tag=None)
     assert messages(sent(staff, LIST, fields)) == ["There are no such pets any more. Nothing was changed."]
-
-
-def test_a_merge_of_a_tag_with_nul_is_no_error_of_the_server(staff: Client) -> None:
-    pet = create_pet(name="Rex", tag="dog")
-
-    page = act(staff, "set_tag", {}, pet, spellings_of="d\0og", select_across="1")
-
-    assert "Give one tag to 1 pet?" in page.content.decode()
 
 
 # Suggested tags.
