@@ -1,18 +1,33 @@
-"""Request limits, counted exactly in a real Redis."""
+"""Request limits: counted exactly in a real Redis, and not enforced while it is unavailable."""
 
 import math
+import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from ssl import CERT_REQUIRED
 
 import pytest
+from django.conf import LazySettings
+from django.test import Client
 
-from petservice.apikeys import request_counter
+from petservice.apikeys import request_counter, throttling
 from petservice.apikeys.models import APIKey
 from petservice.apikeys.request_counter import RequestCounter
-from tests.apikeys.limits import client_with, statuses
-from tests.redis_server import RedisServer
+from tests.redis_server import REDIS_PASSWORD, RedisServer
+from tests.service import free_port
+from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.redis, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
+
+
+def client_with(**fields: object) -> Client:
+    """Return an API client with a new key that has these fields."""
+    return Client(headers={"X-API-Key": APIKey.objects.create_key(name="Acme", **fields)[1]})
+
+
+def statuses(client: Client, number: int) -> list[int]:
+    """Send requests one after the other, and return their statuses."""
+    return [client.get("/v1/store/inventory").status_code for _ in range(number)]
 
 
 def shift_timestamps(server: RedisServer, seconds: float) -> None:
@@ -23,6 +38,7 @@ def shift_timestamps(server: RedisServer, seconds: float) -> None:
         server.client.rpush(name, *timestamps)
 
 
+@pytest.mark.redis
 def test_the_limit_holds_in_any_period_of_60_seconds(redis_in_use: RedisServer) -> None:
     client = client_with(requests_per_minute=3)
 
@@ -35,6 +51,7 @@ def test_the_limit_holds_in_any_period_of_60_seconds(redis_in_use: RedisServer) 
     assert statuses(client, 3) == [200, 200, 429]
 
 
+@pytest.mark.redis
 @pytest.mark.parametrize("passed", [0.2, 57.5, 58.2])
 def test_a_request_after_the_time_in_retry_after_is_allowed(redis_in_use: RedisServer, passed: float) -> None:
     client = client_with(requests_per_minute=1)
@@ -56,6 +73,7 @@ def test_a_request_after_the_time_in_retry_after_is_allowed(redis_in_use: RedisS
     assert statuses(client, 1) == [200]
 
 
+@pytest.mark.redis
 def test_requests_that_use_the_key_count_with_any_outcome_and_no_others(redis_in_use: RedisServer) -> None:
     reader, client = client_with(requests_per_minute=1, access="read"), client_with(requests_per_minute=5)
     for _ in range(3):
@@ -82,6 +100,7 @@ def test_requests_that_use_the_key_count_with_any_outcome_and_no_others(redis_in
     assert [response.status_code for response in responses] == [200, 400, 404, 400, 201, 429, 429, 429, 429]
 
 
+@pytest.mark.redis
 def test_a_changed_limit_holds_immediately(redis_in_use: RedisServer) -> None:
     client = client_with()
     assert statuses(client, 5) == [200] * 5
@@ -91,6 +110,7 @@ def test_a_changed_limit_holds_immediately(redis_in_use: RedisServer) -> None:
         assert statuses(client, len(expected)) == expected, limit
 
 
+@pytest.mark.redis
 def test_timestamps_expire_after_a_minute_and_a_clock_that_is_set_back_locks_no_client_out(
     redis_in_use: RedisServer,
 ) -> None:
@@ -108,6 +128,7 @@ def test_timestamps_expire_after_a_minute_and_a_clock_that_is_set_back_locks_no_
     assert statuses(client, 3) == [200, 200, 429]
 
 
+@pytest.mark.redis
 def test_the_limit_is_exact_for_requests_over_several_connections_at_the_same_time(
     redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,3 +141,61 @@ def test_the_limit_is_exact_for_requests_over_several_connections_at_the_same_ti
     assert waits.count(0) == 50
     for counter in counters:
         counter.redis.close()
+
+
+# Without Redis.
+
+
+@pytest.mark.redis
+@pytest.mark.parametrize("how", ["killed", "suspended"])
+def test_while_redis_is_unavailable_requests_are_allowed_without_delay_and_it_is_logged_once(
+    redis_in_use: RedisServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, how: str
+) -> None:
+    client = client_with(requests_per_minute=2)
+    assert statuses(client, 3) == [200, 200, 429]
+    if how == "killed":
+        redis_in_use.kill()
+        monkeypatch.setattr(request_counter, "RETRY_INTERVAL", 0)  # each request asks again, and is refused at once
+    else:
+        redis_in_use.process.send_signal(signal.SIGSTOP)
+
+    began = time.monotonic()
+    assert statuses(client, 200) == [200] * 200
+    # If each request had waited for Redis, they would have taken 100 seconds.
+    assert time.monotonic() - began < 50
+
+    if how == "killed":
+        redis_in_use.start()
+    else:
+        redis_in_use.process.send_signal(signal.SIGCONT)
+    wait_until(lambda: statuses(client, 3)[2] == 429)
+    unavailable, available = caplog.messages
+    assert unavailable.startswith("Redis is unavailable; rate limits are not enforced: ")
+    assert available.startswith("Redis is available again")
+    assert REDIS_PASSWORD not in caplog.text
+
+
+@pytest.mark.once
+def test_requests_are_allowed_if_redis_url_is_removed_and_only_keys_with_a_limit_use_redis(
+    settings: LazySettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    throttling._log_missing_redis.cache_clear()
+    assert statuses(client_with(requests_per_minute=1), 5) == [200] * 5
+
+    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
+    assert statuses(client_with(), 3) == [200] * 3
+
+    (message,) = caplog.messages
+    assert "REDIS_URL is not set" in message
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    "url", ["redis://pets@redis/1", "rediss://redis/0?ssl_ca_certs=ca.pem", "unix:///run/redis.sock"]
+)
+def test_no_kind_of_connection_waits_long_and_tls_needs_a_trusted_certificate(url: str) -> None:
+    connection = request_counter.RequestCounter(url).redis.connection_pool.make_connection()
+
+    timeout = request_counter.RESPONSE_TIMEOUT
+    assert (connection.socket_timeout, connection.socket_connect_timeout) == (timeout, timeout)
+    assert getattr(connection, "cert_reqs", CERT_REQUIRED) == CERT_REQUIRED
