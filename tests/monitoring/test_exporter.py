@@ -54,11 +54,11 @@ def test_only_the_master_has_the_listening_socket_of_metrics(observed: Observed)
 
 
 @pytest.mark.long
-def test_stop_removes_the_files_and_the_next_start_those_of_a_killed_service(tmp_path: Path) -> None:
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder to another user")
+def test_stop_removes_the_files_and_the_next_start_those_of_a_killed_service_and_no_others(tmp_path: Path) -> None:
+    """A neighbour on the machine creates every name that can be guessed, and a link to files of others."""
     port = free_port()
     with observed_service(tmp_path, metrics_port=port) as observed:
-        send(observed, ["inventory"] * 5)
-        wait_until(lambda: observed.counted()["GET", "/v1/store/inventory", 200] == 5)
         pids = observed.service.workers()
         observed.service.process.kill()
         observed.service.process.wait()
@@ -66,41 +66,28 @@ def test_stop_removes_the_files_and_the_next_start_those_of_a_killed_service(tmp
     (left,) = folders_of(observed.metrics_url)
     assert list(left.glob("*.db"))
 
-    second = tmp_path / "second"
-    second.mkdir()
-    with observed_service(second, metrics_port=port) as observed:
-        (folder,) = folders_of(observed.metrics_url)
-        assert folder != left
-        send(observed, ["inventory"])
-        wait_until(lambda: observed.counted()["GET", "/v1/store/inventory", 200] == 1)
-    assert folders_of(observed.metrics_url) == [], "a stopped service leaves no files"
-    with pytest.raises(httpx.ConnectError):
-        fetch(observed.metrics_url)
-
-
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder to another user")
-def test_neighbours_can_neither_prevent_the_start_nor_have_files_deleted(tmp_path: Path) -> None:
-    """A neighbour on the machine creates every name that can be guessed, and a link to files of others."""
-    port = free_port()
-    name = f"petservice-metrics-127.0.0.1-{port}"
-    folders = [Path("/dev/shm") / name, Path("/dev/shm") / f"{name}-neighbour"]
-    link = Path("/dev/shm") / f"{name}-link"
-    others = tmp_path / "others"
-    for folder in (*folders, others):
+    second, others = tmp_path / "second", tmp_path / "others"
+    places = [left.with_name(f"petservice-metrics-127.0.0.1-{port}{end}") for end in ("", "-neighbour", "-link")]
+    for folder in (second, others, *places[:2]):
         folder.mkdir()
-    link.symlink_to(others)
-    places = [*folders, link]
+    places[2].symlink_to(others)
     for place in places:
         os.chown(place, 65534, 65534, follow_symlinks=False)
         (place / "counter_1.db").touch()
     try:
-        with observed_service(tmp_path, metrics_port=port) as observed:
+        with observed_service(second, metrics_port=port) as observed:
+            assert left not in folders_of(observed.metrics_url)
             wait_until(lambda: observed.sample("petservice_workers") == 2)
-            assert [place for place in places if not (place / "counter_1.db").exists()] == []
+            send(observed, ["inventory"])
+            wait_until(lambda: observed.counted()["GET", "/v1/store/inventory", 200] == 1)
+        assert {*folders_of(observed.metrics_url)} == {*places}, "a stopped service leaves no files"
+        assert [place for place in places if not (place / "counter_1.db").exists()] == []
     finally:
-        link.unlink()
-        for folder in folders:
+        places[2].unlink()
+        for folder in places[:2]:
             shutil.rmtree(folder)
+    with pytest.raises(httpx.ConnectError):
+        fetch(observed.metrics_url)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
