@@ -1,4 +1,4 @@
-"""The database of the last release can be upgraded."""
+"""The database of the last release can be upgraded, while instances of that release still run."""
 
 import gzip
 import re
@@ -10,11 +10,17 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from django.apps import apps
 from django.db.migrations.loader import MigrationLoader
+from django_migration_linter import MigrationLinter
 
 from tests.concurrent_write import only_on_postgresql
 from tests.databases import fresh_database_url
-from tests.service import log_in, manage, running_service, stopped_service
+from tests.service import ROOT, log_in, manage, running_service, stopped_service
+
+OURS = ["pets", "store", "accounts", "apikeys", "journal", "petservice"]
+# Published before any instance ran, and lock the table while they build indexes; or remove tables that no release had.
+PUBLISHED = ["0002_back_office", "0001_history_indexes", "0013_journal", "0003_no_session_versions"]
 
 RELEASED = Path(__file__).parent / "released"
 # The history of the released version, which had no audit, and the same of the journal.
@@ -116,3 +122,16 @@ def schema_of(url: str) -> list[tuple[str, ...]]:
         rows = server.execute(SCHEMA).fetchall()
     # A dump has some type casts and parentheses in other places than the statement of a migration.
     return sorted((*names, re.sub(r"::(text|character varying)(\[\])?|[()]", "", sql)) for *names, sql in rows)
+
+
+@only_on_postgresql  # outside a transaction, because concurrent operations cannot produce their SQL inside one
+def test_migrations_let_the_previous_version_run() -> None:
+    linter = MigrationLinter(
+        path=str(ROOT), include_apps=OURS, ignore_name=PUBLISHED, all_warnings_as_errors=True, no_cache=True
+    )
+
+    linter.lint_all_migrations()
+
+    linted = linter.nb_valid + linter.nb_erroneous + len(PUBLISHED)
+    assert linted == sum(len([*Path(apps.get_app_config(app).path).glob("migrations/0*.py")]) for app in OURS)
+    assert linter.nb_erroneous == 0
