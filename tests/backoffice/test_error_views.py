@@ -97,12 +97,6 @@ def test_the_page_for_a_server_error_shows_the_request_id(
     assert "internal cause" not in response.content.decode()
 
 
-def test_an_error_below_the_static_files_is_json(client: Client) -> None:
-    response = client.get("/static/nope")
-
-    assert (response.status_code, response["Content-Type"]) == (404, "application/json")
-
-
 def test_a_text_that_is_not_in_utf_8_is_rejected_outside_the_admin_as_well(client: Client) -> None:
     for charset in ("latin-1", "rot13", "cp037", "undefined", "nonsense"):
         response = client.get("/docs", CONTENT_TYPE=f"text/html; charset={charset}")
