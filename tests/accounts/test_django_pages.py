@@ -1,19 +1,23 @@
-"""Django's pages of users give groups and permissions, and nothing else. A migration creates the groups of roles."""
+"""Django's pages of users give groups and permissions, and nothing else. Its commands leave entries in the audit."""
 
 import re
+from collections.abc import Callable
 from html import unescape
+from io import StringIO
 from typing import Any
 
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
+from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
 from petservice.accounts import groups
 from petservice.journal.models import Event
-from tests.accounts.pages import audit_of, page_of
+from tests.accounts.pages import NEW_PASSWORD, audit_of, page_of
 from tests.backoffice.pages import fields_of, read, send, submit, text_of
 from tests.backoffice.staff import logged_in
 from tests.concurrent_write import only_on_postgresql, write_before
@@ -128,6 +132,9 @@ def test_both_histories_of_an_account_show_the_changes_of_all_pages(admin_client
     assert [kind for _, kind, _ in audit_of(ada)] == ["account_changed"] * 2
 
 
+# The groups of roles, which a migration creates.
+
+
 def test_the_group_of_a_role_keeps_its_name_and_is_not_deleted(admin_client: Client) -> None:
     name = groups.PETS_AND_INVENTORY
     role, other = Group.objects.get(name=name), Group.objects.create(name="Vets")
@@ -164,3 +171,52 @@ def test_a_missing_group_is_created_without_the_permissions_of_other_apps_and_ot
     assert len(created) == 6
     assert {*Group.objects.get(name=groups.PETS_AND_INVENTORY).permissions.values_list("pk", flat=True)} == created
     assert not changed.permissions.exists()
+
+
+# Commands.
+
+RUN_BY = "Run by the operating system user "
+Run = Callable[..., tuple[str, str]]
+
+
+@pytest.fixture(autouse=True)
+def _typed_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enter a password where a command asks for one."""
+    monkeypatch.setattr("getpass.getpass", lambda *_, **__: NEW_PASSWORD)
+
+
+def test_a_new_superuser_is_in_the_audit(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", NEW_PASSWORD)
+
+    run("createsuperuser", "--noinput", "--username", "eve", "--email", "")
+
+    ((account, kind, message),) = audit_of(User.objects.get(username="eve", is_superuser=True))
+    assert (account, kind) == ("command", "account_added")
+    assert message.startswith(f"Added by the command createsuperuser. Role: Administrator. {RUN_BY}")
+
+    call_command("createsuperuser", stdin=StringIO(), stdout=StringIO())  # adds nobody, because it cannot ask
+    assert Event.objects.count() == 1
+
+
+def test_a_changed_password_is_in_the_audit_and_nothing_if_no_password_was_changed(run: Run, ada: User) -> None:
+    with pytest.raises(CommandError, match="does not exist"):
+        run("changepassword", "eve")
+    assert not Event.objects.exists()
+
+    run("changepassword", "ada")
+
+    assert User.objects.get().check_password(NEW_PASSWORD)
+    ((account, kind, message),) = audit_of(ada)
+    assert (account, kind) == ("command", "account_changed")
+    assert message.startswith(f"Password changed by the command changepassword. {RUN_BY}")
+
+
+def test_an_audit_that_cannot_be_written_does_not_prevent_the_change(run: Run, ada: User) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE journal_event RENAME TO missing")
+
+    _, errors = run("changepassword", "ada")
+
+    assert "The audit cannot be written (" in errors
+    assert "The account is saved." in errors
+    assert User.objects.get().check_password(NEW_PASSWORD)

@@ -1,19 +1,35 @@
-"""The end of sessions: 12 hours after the login, and after 30 minutes without use on shared computers."""
+"""The end of sessions, logins before API keys and accounts are changed, and changes of the own password."""
 
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
+from petservice.apikeys.models import APIKey
+from petservice.journal.models import Event
+from tests.accounts.pages import NEW_PASSWORD, PASSWORDS, audit_of
 from tests.backoffice.clock import Clock
-from tests.backoffice.login import INDEX, log_in
-from tests.backoffice.staff import is_logged_in
-from tests.sign_in.authenticator import MINUTE, with_factor
+from tests.backoffice.login import INDEX, LIMIT, PASSWORD, log_in
+from tests.backoffice.pages import read
+from tests.backoffice.staff import is_logged_in, logged_in
+from tests.concurrent_write import only_on_postgresql, write_before
+from tests.sign_in.authenticator import MINUTE, is_asked, log_in_again, send_again, with_factor
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once, pytest.mark.usefixtures("ada")]
+# PostgreSQL ends a transaction after an error, which SQLite does not.
+pytestmark = pytest.mark.once(on="postgresql")
+
+ADD_KEY = reverse("admin:apikeys_apikey_add")
+KEYS = reverse("admin:apikeys_apikey_changelist")
+PASSWORD_CHANGE = reverse("admin:password_change")
 
 
+# The end of sessions: 12 hours after the login, and after 30 minutes without use on shared computers.
+
+
+@pytest.mark.usefixtures("ada")
 @pytest.mark.parametrize(("sent", "minutes"), [({}, 12 * 60), ({"is_shared": "on"}, 30)])
 def test_a_session_ends_12_hours_after_the_login_although_it_is_used(
     clock: Clock, sent: dict[str, str], minutes: int
@@ -44,6 +60,7 @@ def test_on_a_shared_computer_a_session_ends_after_30_minutes_without_use(ada: U
     assert not is_logged_in(client), "a login with a code forgets that the computer is shared"
 
 
+@pytest.mark.usefixtures("ada")
 def test_a_new_login_begins_a_new_session_that_is_not_shared(clock: Clock) -> None:
     client = log_in(is_shared="on").client
     log_in(client=client)
@@ -52,6 +69,7 @@ def test_a_new_login_begins_a_new_session_that_is_not_shared(clock: Clock) -> No
     assert is_logged_in(client)
 
 
+@pytest.mark.usefixtures("ada")
 @pytest.mark.parametrize("sent", [{}, {"is_shared": "on"}])
 def test_requests_do_not_write_the_session(sent: dict[str, str], django_assert_num_queries: Any) -> None:
     client = log_in(**sent).client
@@ -61,3 +79,137 @@ def test_requests_do_not_write_the_session(sent: dict[str, str], django_assert_n
         client.get("/admin/help/")
 
     assert all(query["sql"].startswith("SELECT") for query in queries.captured_queries)
+
+
+# Logins before changes.
+
+
+def new_key(client: Client) -> dict[str, str]:
+    return read(client, ADD_KEY, "apikey_form") | {"name": "Käse & <Söhne>", "_save": "Save"}
+
+
+def test_15_minutes_after_the_login_another_is_needed_and_the_form_can_be_sent_again(
+    admin_client: Client, clock: Clock
+) -> None:
+    clock.advance(14 * MINUTE)
+    assert "This is the only time" in admin_client.post(ADD_KEY, new_key(admin_client)).content.decode()
+    APIKey.objects.all().delete()
+    clock.advance(MINUTE)
+
+    asked = admin_client.post(ADD_KEY, new_key(admin_client))
+    assert (asked.status_code, is_asked(asked), APIKey.objects.exists()) == (200, True, False)
+    assert "no-store" in asked["Cache-Control"]
+    assert 'value="admin"' in asked.content.decode()
+    wrong = log_in_again(admin_client, asked, "wrong")
+    assert (is_asked(wrong), APIKey.objects.exists()) == (True, False)
+    created = send_again(admin_client, log_in_again(admin_client, asked, PASSWORD))
+
+    assert "This is the only time" in created.content.decode()
+    assert APIKey.objects.get().name == "Käse & <Söhne>"
+    assert "This is the only time" in admin_client.post(ADD_KEY, new_key(admin_client)).content.decode(), "asked again"
+
+
+def test_an_account_with_a_factor_needs_its_code_as_well(admin_user: User, clock: Clock) -> None:
+    app = with_factor(admin_user)
+    client = log_in(name="admin", code=app.code()).client
+    clock.advance(16 * MINUTE)
+
+    asked = client.post(ADD_KEY, new_key(client))
+    assert is_asked(log_in_again(client, asked, PASSWORD)), "the password is enough"
+    code = app.code()
+    assert "This is the only time" in send_again(client, log_in_again(client, asked, PASSWORD, code)).content.decode()
+    clock.advance(16 * MINUTE)
+    again = log_in_again(client, client.post(ADD_KEY, new_key(client)), PASSWORD, code)
+    assert is_asked(again), "the code worked twice"
+
+
+def test_every_change_of_keys_accounts_and_groups_asks_and_reading_does_not(
+    admin_client: Client, ada: User, clock: Clock
+) -> None:
+    key, _ = APIKey.objects.create_key(name="Acme")
+    clock.advance(16 * MINUTE)
+    group = Group.objects.first()
+    urls = [
+        *(reverse(f"admin:apikeys_apikey_{name}", args=[key.pk]) for name in ("change", "rotate", "revoke")),
+        reverse("admin:auth_user_change", args=[ada.pk]),
+        reverse("admin:accounts_account_add"),
+        *(reverse(f"admin:accounts_account_{name}", args=[ada.pk]) for name in ("change", "link", "deactivate")),
+        reverse("admin:auth_group_change", args=[group.pk]),
+        reverse("admin:auth_group_add"),
+    ]
+
+    assert [is_asked(admin_client.post(url, {"name": "x"})) for url in urls] == [True] * len(urls)
+    assert [is_asked(admin_client.get(url)) for url in urls] == [False] * len(urls)
+    asked = admin_client.post(reverse("admin:apikeys_apikey_revoke", args=[key.pk]), {"a": "1", "b": "2"})
+    assert not APIKey.objects.exclude(revoked_at=None).exists()
+    assert send_again(admin_client, log_in_again(admin_client, asked, PASSWORD)).status_code == 302
+    assert APIKey.objects.exclude(revoked_at=None).exists()
+
+
+def test_a_session_on_a_shared_computer_stays_one(admin_user: User, clock: Clock) -> None:
+    client = log_in(name="admin", is_shared="on").client
+    clock.advance(16 * MINUTE)
+
+    log_in_again(client, client.post(ADD_KEY, new_key(client)), PASSWORD)
+
+    assert client.session["is_shared"]
+
+
+def test_a_factor_that_another_session_set_up_is_asked_for_at_once(admin_user: User, admin_client: Client) -> None:
+    app = with_factor(admin_user)
+    asked = admin_client.get(KEYS)
+    posted = admin_client.post(ADD_KEY, {"name": "Acme", "access": "read"})
+    assert (is_asked(asked), is_asked(posted)) == (True, True)
+
+    assert log_in_again(admin_client, asked, PASSWORD, app.code())["Location"] == KEYS
+    assert not is_asked(admin_client.get(KEYS))
+    other = logged_in(admin_user)
+    posted = other.post(ADD_KEY, {"name": "Acme", "access": "read"})
+    created = send_again(other, log_in_again(other, posted, PASSWORD, app.code()))
+    assert "Please correct the errors below." in created.content.decode(), "the form did not continue"
+
+
+# The page on which staff change their own password.
+
+
+def change(client: Client, old: str, **others: str) -> int:
+    return client.post(PASSWORD_CHANGE, PASSWORDS | {"old_password": old} | others).status_code
+
+
+@pytest.mark.usefixtures("clock")  # which counts failures of a quarter of an hour together
+def test_guesses_of_the_present_password_are_failed_logins(admin_user: User, admin_client: Client) -> None:
+    assert [change(admin_client, "guess") for _ in range(LIMIT)] == [200] * (LIMIT - 1) + [429]
+
+    assert change(admin_client, PASSWORD) == 429
+    admin_user.refresh_from_db()
+    assert admin_user.check_password(PASSWORD)
+    failures = Event.objects.filter(kind=Event.Kind.LOGIN_FAILED)
+    assert [*failures.values_list("account_name", "count")] == [("admin", LIMIT)]
+
+
+def test_a_change_of_the_password_is_recorded_and_forgets_guesses_and_typing_errors_count_for_nothing(
+    admin_user: User, admin_client: Client
+) -> None:
+    assert [change(admin_client, PASSWORD, new_password2="x") for _ in range(LIMIT)] == [200] * LIMIT
+    assert [change(admin_client, "") for _ in range(LIMIT)] == [200] * LIMIT
+    assert [change(admin_client, "guess") for _ in range(LIMIT - 1)] == [200] * (LIMIT - 1)
+
+    assert change(admin_client, PASSWORD) == 302
+
+    assert audit_of(admin_user)[-1] == ("admin", "account_changed", "Password changed by the person.")
+    assert log_in("wrong", name="admin", address="127.0.0.1").status_code == 200
+    assert log_in(NEW_PASSWORD, name="admin", address="127.0.0.1").status_code == 302
+    assert admin_client.get(PASSWORD_CHANGE).status_code == 200, "the session has ended"
+
+
+@only_on_postgresql
+def test_an_account_that_is_deactivated_while_its_password_changes_stays_deactivated(
+    admin_user: User, admin_client: Client
+) -> None:
+    deactivated = User.objects.filter(pk=admin_user.pk)
+
+    with write_before('UPDATE "auth_user"', lambda: deactivated.update(is_active=False, is_superuser=False)):
+        assert change(admin_client, PASSWORD) == 403
+
+    admin_user.refresh_from_db()
+    assert (admin_user.is_active, admin_user.is_superuser) == (False, False)
