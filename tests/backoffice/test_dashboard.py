@@ -1,11 +1,13 @@
 """The admin dashboard: its figures, its sections by permission, the last changes, and its number of queries."""
 
 import re
-from datetime import UTC, datetime, time, timedelta
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -14,29 +16,38 @@ from django.utils import timezone
 
 from pets.models import Pet
 from pets.services import create_pet
+from petservice.accounts import groups
 from petservice.apikeys.models import APIKey, KeyDay
-from petservice.backoffice import sales
-from petservice.configuration.time_zone import zone
+from petservice.backoffice import dashboard, sales
 from petservice.journal.models import Event
+from petservice.journal.recording import type_of
 from store.models import InventoryCounter, InventoryItem
 from tests.backoffice.clock import Clock
-from tests.backoffice.dashboard_page import DAY, INDEX, NOW, log, page
 from tests.backoffice.staff import granted, staff
 from tests.backoffice.unkind_records import create_keys
+from tests.journal.events import create_event
+from tests.pets.changes import mark
 
 pytestmark = pytest.mark.django_db
 
+INDEX = reverse("admin:index")
+DAY = timedelta(days=1)
 FIGURE = re.compile(
     r'<a href="([^"]+)">\s*<span class="label">([^<]+)</span>\s*<span class="figure">([\d,]+)</span>'
     r'(?:\s*<span class="percentage">([^<]+)</span>)?'
 )
 
 
-@pytest.fixture
-def clock(clock: Clock) -> Clock:
-    """A clock that stands at NOW."""
-    clock.now = NOW
-    return clock
+def page(client: Client) -> str:
+    return client.get(INDEX).content.decode()
+
+
+def log(kind: Event.Kind, records: Collection[Any], message: str = "") -> None:
+    """Add an event about each record to the journal."""
+    anna, _ = User.objects.get_or_create(username="anna")
+    shared = {"kind": kind, "account": anna, "account_name": "anna", "message": message}
+    for record in records:
+        create_event(record_type=type_of(record), record_id=str(record.pk), record_name=str(record), **shared)
 
 
 def test_each_figure_equals_the_list_that_it_links_to(clock: Clock) -> None:
@@ -77,103 +88,15 @@ def test_the_inventory_shows_percentages_and_a_bar_for_the_smallest_count() -> N
         assert re.findall('<rect class="bar" width="([0-9]+)"', text) == widths
 
 
-def sell(at: datetime, created_at: datetime | None = None, tag: str | None = None) -> None:
-    Pet.objects.create(name="Rex", tag=tag, status="sold", created_at=created_at or at - 100 * DAY, sold_at=at)
-
-
-@pytest.mark.once
-def test_both_bars_of_a_day_have_one_scale(admin_client: Client, clock: Clock) -> None:
-    for created_at in (NOW, NOW, NOW, None):
-        sell(NOW, created_at)
-
-    assert re.findall('<rect class="bar" x="7" width="36" height="([0-9]+)"', page(admin_client)) == [
-        "753000",
-        "1000000",
-    ]
-
-
-# In March 2026, clocks changed in Los Angeles.
-@pytest.mark.parametrize("name", ["UTC", "Pacific/Auckland", "America/Los_Angeles"])
-def test_the_count_of_a_day_of_the_store_equals_its_list_of_pets_and_has_a_text(
-    admin_client: Client, clock: Clock, settings: Any, name: str
-) -> None:
-    settings.STORE_TIME_ZONE = zone(name)
-    today, microsecond = NOW.astimezone(zone(name)).date(), timedelta(microseconds=1)
-    first, last = (datetime.combine(day, time.min, zone(name)).astimezone(UTC) for day in (today - 29 * DAY, today))
-    # These are the first and the last microseconds of days, one of which is too long ago.
-    for at in (first - microsecond, first, last - microsecond, last):
-        sell(at, created_at=at)
-
-    response = admin_client.get(INDEX)
-    shown, text = response.context["dashboard"]["sales"], response.content.decode()
-
-    for number, kind in enumerate(("created", "sold")):
-        bars = [row[number] for row in shown["rows"]]
-        assert [bar["day"] for bar in bars] == [today - n * DAY for n in reversed(range(30))]
-        assert [bar["count"] for bar in bars] == [1, *[0] * 27, 1, 1]
-        total = shown[kind]
-        assert bars[-2] in shown["yesterday"]
-        whole = {"count": total["total"], "url": total["url"]}
-        for bar in (whole, *bars[:2], *bars[-3:]):
-            assert admin_client.get(bar["url"]).context["cl"].result_count == bar["count"], bar["url"]
-        assert f"<title>1 pet {kind} on {today}, today</title>" in text
-        assert f"<title>1 pet {kind} on {today - DAY}</title>" in text
-    assert text.count("<title>0 pets ") == 60 - 6
-    assert len(re.findall(r'<tr><th scope="row">\d', text)) == 30
-    summary = re.sub(r"\s+", " ", re.sub("<[^>]+>", "", text))
-    assert f"In the last 30 days ({name}): 3 created (full bars) and 3 sold (striped bars). Yesterday: 1 " in summary
-    clock.advance(DAY)
-    tomorrow = admin_client.get(INDEX).context["dashboard"]["sales"]["rows"]
-    assert [[bar["count"] for bar in row] for row in tomorrow[-2:]] == [[1, 1], [0, 0]]
-
-
-@pytest.mark.usefixtures("clock")
-def test_the_table_of_tags_shows_what_is_available_and_was_sold_and_how_long_it_took(admin_client: Client) -> None:
-    for stock in (1, 2, 9):
-        sell(NOW - DAY, NOW - (1 + stock) * DAY, tag="dog")
-    sell(NOW, NOW - 0.2 * DAY, tag="Dog")
-    sell(NOW - 30 * DAY, tag="dog")
-    sell(NOW - 2 * DAY, NOW - 6 * DAY)
-    for tag in ("dog", "DOG", "\uff44\uff4f\uff47", "cat", None):
-        Pet.objects.create(name="Rex", tag=tag)
-    Pet.objects.create(name="Rex", tag="dog", status="pending")
-
-    tags = admin_client.get(INDEX).context["dashboard"]["sales"]["tags"]
-
-    assert (tags["number"], tags["are_all_sales"]) == (2, True)
-    columns = ("name", "available", "sold", "days_in_stock")
-    assert [tuple(row[column] for column in columns) for row in tags["rows"]] == [("Dog", 3, 4, 1.5), (None, 1, 1, 4)]
-    for row in tags["rows"]:
-        for column in ("available", "sold"):
-            assert admin_client.get(row[f"{column}_url"]).context["cl"].result_count == row[column]
-
-
-def test_numbers_that_a_limit_stops_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sales, "MAX_SALES", 2)
-    monkeypatch.setattr(sales, "MAX_PETS", 3)
-    monkeypatch.setattr(sales, "TAGS", 1)
-    now = timezone.now()
-    for tag in ("dog", "dog", "cat"):
-        sell(now, now, tag=tag)
-    for _ in range(4):
-        Pet.objects.create(name="Rex", tag="cat", created_at=now)
-        Pet.objects.create(name="Rex", tag="dog", created_at=now)
-
-    text = re.sub(r"\s+", " ", re.sub("<[^>]+>", "", page(granted("view_pet"))))
-
-    assert "The last 2 sales: there are more in the last 30 days. The 1 tags of 2 with the most sales." in text
-    assert re.search(r"(cat|dog) at least 4 at least [12] under 1", text)
-
-
 def test_keys_with_failed_or_rejected_requests_yesterday_come_first_of_all_the_worst_first(clock: Clock) -> None:
     client = granted("view_apikey", "view_pet", "view_inventoryitem")
-    yesterday = NOW.date() - DAY
-    key, _ = APIKey.objects.create_key(name="Failed on other days", last_used_at=NOW)
+    yesterday = clock.now.date() - DAY
+    key, _ = APIKey.objects.create_key(name="Failed on other days", last_used_at=clock.now)
     for day in (yesterday - DAY, yesterday + DAY):
         KeyDay.objects.create(api_key=key, day=day, requests=9, server_errors=9)
     keys = {"Good": (9, 0, 0), "Rejected": (1234, 34, 0), "Failed": (7, 0, 1), "Both": (9, 5, 2)}
     for name, (requests, rejected, failed) in keys.items():
-        key, _ = APIKey.objects.create_key(name=name, last_used_at=NOW)
+        key, _ = APIKey.objects.create_key(name=name, last_used_at=clock.now)
         numbers = {"requests": requests, "client_errors": rejected, "server_errors": failed}
         KeyDay.objects.create(api_key=key, day=yesterday, **numbers)
 
@@ -191,30 +114,17 @@ def test_keys_with_failed_or_rejected_requests_yesterday_come_first_of_all_the_w
 
 
 @pytest.mark.once
-@pytest.mark.parametrize(
-    ("codename", "sections"),
-    [
-        ("view_inventoryitem", {"inventory", "changes"}),
-        ("change_inventoryitem", {"inventory", "changes"}),
-        ("view_pet", {"sales", "changes"}),
-        ("change_pet", {"sales", "changes"}),
-        ("view_apikey", {"keys", "changes"}),
-        ("add_pet", set()),
-        ("delete_pet", set()),
-        ("", set()),
-    ],
-)
-def test_each_section_is_shown_to_users_who_may_view_what_it_counts_and_without_permissions_whom_to_ask(
-    codename: str, sections: set[str]
-) -> None:
+def test_each_section_is_shown_to_users_who_may_view_what_it_counts_and_without_permissions_whom_to_ask() -> None:
     create_pet(name="Rex")
     APIKey.objects.create_key(name="Acme")
+    sections = {"view_inventoryitem": "inventory", "change_inventoryitem": "inventory", "view_pet": "sales"}
+    sections |= {"change_pet": "sales", "view_apikey": "keys", "add_pet": "", "delete_pet": "", "": ""}
 
-    shown = page(granted(codename))
-
-    assert set(re.findall(r'<h2 id="(\w+)-title">', shown)) == sections
-    for text in ("Your account has no permissions yet", "Ask an administrator"):
-        assert (text in shown) == (not codename)
+    for codename, section in sections.items():
+        shown = page(granted(codename, name=f"may {codename}"))
+        assert {*re.findall(r'<h2 id="(\w+)-title">', shown)} == ({section, "changes"} if section else set())
+        for text in ("Your account has no permissions yet", "Ask an administrator"):
+            assert (text in shown) == (not codename)
 
 
 @pytest.mark.once
@@ -231,6 +141,74 @@ def test_the_dashboard_of_an_empty_database_says_how_to_begin() -> None:
     for text in ("There are no pets yet", "There are no API keys yet"):
         assert text in viewer
     assert "first one" not in viewer
+
+
+# The last changes.
+
+
+def changes(client: Client) -> list[str]:
+    """Return the HTML of each change on the dashboard."""
+    return re.findall(r'<li class="(?:add|change|delete)link">.*?</li>', page(client), re.DOTALL)
+
+
+def name_in(change: str) -> str:
+    return unescape(re.findall(r"<bdi>(.*?)</bdi>", change)[0])
+
+
+def test_the_last_ten_changes_by_all_staff_are_shown_newest_first() -> None:
+    client = staff(is_superuser=True)
+    acme, _ = APIKey.objects.create_key(name="Acme")
+    log(Event.Kind.CHANGED, [acme] * dashboard.CHANGES)
+    pets = [create_pet(name=f"Pet {number}") for number in range(8)]
+    log(Event.Kind.ADDED, pets)
+    log(Event.Kind.CHANGED, [User.objects.get(username="someone")])
+    log(Event.Kind.CHANGED, [acme])
+    log(Event.Kind.CHANGED, InventoryItem.objects.filter(pk=pets[0].pk))
+
+    found = changes(client)
+    shown = [name_in(change) for change in found]
+
+    # A change without words is described by its kind, and not only by its icon.
+    assert all(re.search('<span class="change-text">Added\\s*</span>', change) for change in found[3:])
+    assert len(shown) == dashboard.CHANGES
+    assert shown[0] == "Pet 0"
+    assert shown[1].startswith("Acme")
+    assert shown[2] == "someone"
+    assert shown[3:] == [f"Pet {number}" for number in range(7, 0, -1)]
+
+
+def test_a_change_of_a_pet_that_is_gone_shows_its_history_the_author_the_change_and_the_time() -> None:
+    pet, client = create_pet(name="Rex"), granted("view_pet")
+    log(Event.Kind.CHANGED, [pet], "Name changed from “Max” to “Rex”.")
+    Event.objects.update(at=datetime(2026, 3, 10, 12, tzinfo=UTC))
+    history = reverse("admin:pets_pet_history", args=[pet.pk])
+    pet.delete()
+
+    (change,) = changes(client)
+
+    assert f'<a href="{history}"><bdi>Rex</bdi></a>' in change
+    assert '<span class="model-name">pet</span>' in change
+    assert "Name changed from “<bdi>Max</bdi>” to “<bdi>Rex</bdi>”." in change
+    assert "<bdi>anna</bdi>" in change
+    assert '<time datetime="2026-03-10T12:00:00+00:00">2026-03-10 12:00 UTC</time>' in change
+    assert "Name changed from" in client.get(history).content.decode()
+
+
+def test_one_action_on_many_pets_is_one_line_with_its_undo(admin_user: User) -> None:
+    event = mark(admin_user, [create_pet(name=name) for name in ("Rex", "Tom", "Max")], "sold")
+    url = reverse("admin:pets_recentchange_change", args=[event.pk])
+
+    for may_undo, client in ((True, granted("view_pet", "change_pet")), (False, granted("view_pet", name="bo"))):
+        (change,) = changes(client)
+        assert "3 pets." in change
+        assert (f'href="{url}"' in change) == may_undo
+
+
+def test_changes_that_the_user_may_not_view_do_not_displace_others() -> None:
+    log(Event.Kind.CHANGED, [create_pet(name="Rex")])
+    log(Event.Kind.CHANGED, [APIKey.objects.create_key(name="Acme")[0]] * 2 * dashboard.CHANGES)
+
+    assert [name_in(change) for change in changes(staff(groups.PETS_AND_INVENTORY))] == ["Rex"]
 
 
 def test_the_number_of_queries_does_not_depend_on_the_number_of_pets() -> None:
