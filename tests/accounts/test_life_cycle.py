@@ -1,4 +1,4 @@
-"""Administrators unlock, deactivate and reactivate accounts, and end all sessions of one and no others."""
+"""Administrators unlock, deactivate and reactivate accounts, end all sessions of one, and reset its second factor."""
 
 import pytest
 from axes.models import AccessAttempt
@@ -8,12 +8,15 @@ from django.test import Client
 
 from petservice.accounts import services
 from petservice.accounts.groups import PETS_AND_INVENTORY
-from petservice.sign_in import sessions
+from petservice.journal.models import Event
+from petservice.sign_in import factors, sessions
 from tests.accounts.pages import audit_of, new_link, page_of, use
+from tests.backoffice.clock import Clock
 from tests.backoffice.login import ELSEWHERE, fail, log_in
 from tests.backoffice.pages import messages, read, submit
-from tests.backoffice.staff import is_logged_in, logged_in
+from tests.backoffice.staff import PASSWORD, is_logged_in, logged_in
 from tests.concurrent_write import only_on_postgresql, write_before
+from tests.sign_in.authenticator import MINUTE, is_asked, log_in_again, set_up, with_factor
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once(on="postgresql")]
 
@@ -152,3 +155,35 @@ def test_the_sessions_of_an_account_that_becomes_staff_again_by_a_role_do_not_be
 
     assert User.objects.get(pk=ada.pk).is_staff
     assert not is_logged_in(session)
+
+
+# A lost device.
+
+
+def test_an_administrator_resets_the_factor_of_another_account(ada: User, admin_client: Client, clock: Clock) -> None:
+    with_factor(ada)
+    url, account_page = page_of(ada, "reset-second-factor"), page_of(ada)
+    assert url in admin_client.get(account_page).content.decode()
+    clock.advance(16 * MINUTE)
+
+    assert "only if ada has asked you in person" in admin_client.get(url).content.decode()
+    asked = admin_client.post(url)
+    assert (is_asked(asked), factors.is_set_up(ada)) == (True, True)
+    assert log_in_again(admin_client, asked, PASSWORD)["Location"] == url
+    done = admin_client.post(url, follow=True)
+
+    assert messages(done) == ["The second factor of ada was reset. The next login needs only the password."]
+    entry = Event.objects.get(kind="second_factor")
+    record = entry.items.get().record_name
+    assert (entry.account_name, record, entry.message) == ("admin", "ada", "Reset by an administrator.")
+    assert (log_in().status_code, url in admin_client.get(account_page).content.decode()) == (302, False)
+
+
+def test_administrators_change_their_own_factor_on_its_page(admin_client: Client, admin_user: User) -> None:
+    set_up(admin_client)
+    url = page_of(admin_user, "reset-second-factor")
+
+    assert url not in admin_client.get(page_of(admin_user)).content.decode()
+    for response in (admin_client.get(url, follow=True), admin_client.post(url, follow=True)):
+        assert messages(response) == ["This is your own account. Use “Second factor” under your name."]
+    assert factors.is_set_up(admin_user)

@@ -1,22 +1,24 @@
-"""The end of sessions, logins before API keys and accounts are changed, and changes of the own password."""
+"""What sessions may do until they end: logins before changes, and a second factor that the operator requires."""
 
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.conf import LazySettings
+from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from petservice.apikeys.models import APIKey
 from petservice.journal.models import Event
+from petservice.sign_in import factors
 from tests.accounts.pages import NEW_PASSWORD, PASSWORDS, audit_of
 from tests.backoffice.clock import Clock
-from tests.backoffice.login import INDEX, LIMIT, PASSWORD, log_in
+from tests.backoffice.login import ADD, INDEX, LIMIT, PASSWORD, log_in
 from tests.backoffice.pages import read
 from tests.backoffice.staff import is_logged_in, logged_in
 from tests.concurrent_write import only_on_postgresql, write_before
-from tests.sign_in.authenticator import MINUTE, is_asked, log_in_again, send_again, with_factor
+from tests.sign_in.authenticator import MINUTE, SECOND_FACTOR, is_asked, log_in_again, send_again, set_up, with_factor
 
 # PostgreSQL ends a transaction after an error, which SQLite does not.
 pytestmark = pytest.mark.once(on="postgresql")
@@ -213,3 +215,47 @@ def test_an_account_that_is_deactivated_while_its_password_changes_stays_deactiv
 
     admin_user.refresh_from_db()
     assert (admin_user.is_active, admin_user.is_superuser) == (False, False)
+
+
+# The setting that requires a factor of some accounts or of all.
+
+
+def test_the_setting_decides_of_whom_a_factor_is_required(settings: LazySettings, admin_user: User) -> None:
+    people = {name: User.objects.create_user(name, is_staff=True) for name in ("pets", "keys", "viewer", "users")}
+    people["pets"].groups.add(Group.objects.get(name="Pets and inventory"))
+    people["keys"].groups.add(Group.objects.get(name="Pets, inventory and API keys"))
+    # Only administrators change accounts, whatever permission someone has for users.
+    for name, permission in [("viewer", "view_apikey"), ("users", "change_user")]:
+        people[name].user_permissions.add(Permission.objects.get(codename=permission))
+
+    everyone = people | {"admin": admin_user}
+    for setting, required in {"off": [], "keys": ["keys", "admin"], "all": [*everyone]}.items():
+        settings.SECOND_FACTOR = setting
+        assert [name for name, user in everyone.items() if factors.is_required(user)] == required, setting
+
+
+def test_without_a_factor_such_a_person_can_only_set_it_up(settings: LazySettings, admin_client: Client) -> None:
+    settings.SECOND_FACTOR = "keys"
+    urls = [INDEX, ADD, reverse("admin:apikeys_apikey_add"), reverse("admin:password_change"), "/admin/nothing/"]
+
+    for url in urls:
+        response = admin_client.get(url, follow=True)
+        assert response.redirect_chain == [(f"{SECOND_FACTOR}?next={url}", 302)]
+        assert "Set it up to continue." in response.content.decode()
+        assert admin_client.post(url, {"name": "Rex"})["Location"].startswith(SECOND_FACTOR)
+
+    _, codes = set_up(admin_client)
+    assert len(codes) == 10
+    assert [admin_client.get(url).status_code for url in urls] == [200, 200, 200, 200, 404]
+
+    factors.devices().delete()  # as a reset does while the session runs
+    assert admin_client.get(INDEX).status_code == 302
+    assert admin_client.post(reverse("admin:logout")).status_code == 200
+
+
+def test_after_the_set_up_a_link_continues_where_the_person_was(settings: LazySettings, admin_client: Client) -> None:
+    settings.SECOND_FACTOR = "all"
+    set_up(admin_client)
+    for target, link in [(ADD, ADD), ("https://evil.example/", INDEX), ("//evil.example", INDEX)]:
+        codes = admin_client.post(f"{SECOND_FACTOR}?next={target}", {"renew": "yes"}).content.decode()
+        assert f'<a class="button" href="{link}">I have saved the codes</a>' in codes
