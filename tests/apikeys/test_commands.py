@@ -1,3 +1,7 @@
+"""The format of API keys, and the commands that create and revoke them."""
+
+import re
+import string
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
@@ -13,8 +17,37 @@ from petservice.journal.models import Event
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
-
 Run = Callable[..., tuple[str, str]]
+# An example without its checksum.
+HEAD = "pets_test_" + "0123456789" * 4 + "abc"
+
+
+@pytest.mark.parametrize("environment", ["test", "live"])
+def test_a_key_has_the_documented_format(environment: str) -> None:
+    plain = [keys.generate(environment) for _ in range(200)]
+
+    assert all(re.fullmatch(rf"pets_{environment}_[0-9A-Za-z]{{49}}", one, re.ASCII) for one in plain)
+    assert {*map(keys.environment_of, plain)} == {environment}
+    assert {character for one in plain for character in one[10:53]} == {*string.ascii_letters, *string.digits}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "pets_", "pets_test_", "a" * 59, "Bearer {key}", " {key}", "{key} ", "{key}\n", "\0{key}", "{key}{key}"),
+        HEAD + "000000",  # a wrong checksum
+    ],
+)
+def test_anything_else_is_not_a_key(text: str) -> None:
+    assert keys.environment_of(text.format(key=keys.generate("test"))) is None
+
+
+def test_the_checksum_is_the_crc_32_in_base62() -> None:
+    assert keys.checksum("123456789") == "3jZRME", "the standard check value, CBF43926 in hexadecimal"
+    assert keys.checksum("") == "000000"
+
+
+# The commands.
 
 
 def assert_recorded(kind: str, start: str) -> None:
@@ -71,9 +104,7 @@ SPANS = ("", "90", "d", "0d", "-1d", "1.5d", "1w", "90 d", "1d12h", "\u0661d", "
             for span in SPANS
         ),
         *(([name], "NAME must have 1 to 100 characters") for name in ("", "   ", "a" * 101)),
-        ([], "arguments are required: name"),
         (["Acme", "--environment", "staging"], "invalid choice: 'staging'"),
-        (["Acme", "another"], "unrecognized arguments: another"),
         *((["Acme", f"--requests-per-minute={limit}"], "must be from 1 to 100000") for limit in ("0", "-1", "100001")),
         *((["Acme", f"--requests-per-minute={limit}"], "invalid int value") for limit in ("", "1.5", "many")),
         (["Acme", "--requests-per-minute", "600"], "--requests-per-minute needs Redis: set REDIS_URL"),
