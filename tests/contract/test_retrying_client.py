@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import uuid
+from ast import literal_eval
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum, auto
@@ -20,7 +21,7 @@ import pytest
 from tests.contract.transports import Reply, SocketTransport
 from tests.documents import block
 from tests.http_server import Request, http_server
-from tests.service import TLS, Service, free_port
+from tests.service import TLS, Service
 
 pytestmark = pytest.mark.once
 
@@ -95,9 +96,9 @@ class Pets:
         return Reply(201, [], json.dumps(pet).encode())
 
 
-def failure(status: int, message: str = "On purpose.", **headers: str) -> Reply:
-    """Return an error response of the service; `retry_after` becomes the header Retry-After."""
-    body = {"error": {"code": "on_purpose", "message": message}}
+def failure(status: int, **headers: str) -> Reply:
+    """Return an error response with a message of its own; `retry_after` becomes the header Retry-After."""
+    body = {"error": {"code": "on_purpose", "message": f"On purpose: {uuid.uuid4()}."}}
     return Reply(
         status, [(name.replace("_", "-"), value) for name, value in headers.items()], json.dumps(body).encode()
     )
@@ -154,11 +155,6 @@ def client(url: str, key: str = "pets_test_key") -> httpx.Client:
     return httpx.Client(base_url=f"{url}/v1", headers={"X-API-Key": key}, timeout=30, trust_env=False, verify=TLS)
 
 
-def assert_pauses(waits: list[float], pauses: list[tuple[float, float]]) -> None:
-    for wait, (minimum, maximum) in zip(waits, pauses, strict=True):
-        assert minimum <= wait <= maximum
-
-
 @pytest.mark.parametrize(
     "steps",
     [
@@ -168,32 +164,24 @@ def assert_pauses(waits: list[float], pauses: list[tuple[float, float]]) -> None
         [failure(429, retry_after="17"), failure(429, retry_after="1")],
         [Fault.CUT_SHORT],
         [Fault.LOST, Fault.CUT_SHORT, Fault.LOST, Fault.CUT_SHORT],
+        [Fault.LATE],
     ],
 )
 def test_one_pet_is_created_after_any_series_of_faults(program: Program, steps: list[Fault | Reply]) -> None:
-    pets = Pets()
+    pets, timeout = Pets(), 1 if Fault.LATE in steps else 10
     with failing_proxy(pets, steps) as proxy:
-        run = program(proxy.url, key="pets_test_secret")
+        run = program(proxy.url, key="pets_test_secret", timeout=timeout)
 
     (pet,) = pets.by_key.values()
     assert (pet["name"], pet["tag"]) == ("Rex", "dog")
     assert run.succeeded, run.errors
-    assert pet["id"] in run.output
+    # The new pet is all that the shell program prints, and the only one that the other lists.
+    assert [literal_eval(line) for line in run.output.splitlines()] in ([pet], [pet, pet])
     first, *others = proxy.posts
-    assert others == [first] * len(steps)
+    assert others == [first] * max(len(steps), len(others))  # on a busy machine, several responses may be late
     assert first.header("Idempotency-Key")
     assert first.header("X-API-Key") == "pets_test_secret"
     assert json.loads(first.body) == {"name": "Rex", "tag": "dog"}
-
-
-def test_request_with_a_late_response_is_sent_again(program: Program) -> None:
-    pets = Pets()
-    with failing_proxy(pets, [Fault.LATE]) as proxy:
-        run = program(proxy.url, timeout=1)
-
-    assert run.succeeded, run.errors
-    assert len(proxy.posts) > 1
-    assert len(pets.by_key) == 1
 
 
 def test_each_pet_has_an_idempotency_key_of_its_own(program: Program) -> None:
@@ -204,53 +192,34 @@ def test_each_pet_has_an_idempotency_key_of_its_own(program: Program) -> None:
     assert len(pets.by_key) == 2
 
 
-@pytest.mark.parametrize("program", ["shell"], indirect=True)
-def test_the_shell_program_prints_only_the_pet(program: Program) -> None:
-    pets = Pets()
-    with failing_proxy(pets, [failure(500)]) as proxy:
-        run = program(proxy.url)
-
-    (pet,) = pets.by_key.values()
-    assert (json.loads(run.output), run.errors) == (pet, "")
-
-
 @pytest.mark.parametrize(
-    ("status", "headers", "pauses"),
+    ("steps", "pauses"),
     [
-        *((503, headers, PAUSES) for headers in ({}, *({"retry_after": text} for text in SHORT_OR_INVALID))),
-        *((status, {"retry_after": "1"}, []) for status in (400, 401, 403, 404, 422)),
+        ([Fault.DROPPED] * 5, PAUSES),
+        ([failure(503) for _ in range(5)], PAUSES),
+        *(([failure(503, retry_after=text) for _ in range(5)], PAUSES) for text in SHORT_OR_INVALID),
+        *(([failure(status, retry_after="1")], []) for status in (400, 401, 403, 404, 422)),
+        # Another attempt succeeds.
+        (
+            [failure(409, retry_after="1"), failure(429, retry_after="30"), failure(503, retry_after="1")],
+            [(1, 1), (30, 30), (1, 1.1)],
+        ),
     ],
 )
 def test_program_gives_up_after_growing_pauses_or_a_client_error_and_prints_the_last_message(
-    program: Program, status: int, headers: dict[str, str], pauses: list[tuple[float, float]]
+    program: Program, steps: list[Fault | Reply], pauses: list[tuple[float, float]]
 ) -> None:
-    steps = [failure(status, f"Attempt {number}.", **headers) for number in range(1, 7)]
     with failing_proxy(Pets(), steps) as proxy:
         run = program(proxy.url)
 
-    assert not run.succeeded
+    assert run.succeeded == (len(steps) == len(pauses))
     assert len(proxy.posts) == len(pauses) + 1
-    assert f"Attempt {len(pauses) + 1}." in run.output + run.errors
-    assert_pauses(run.waits, pauses)
-
-
-def test_program_stops_after_five_attempts_without_a_response(program: Program) -> None:
-    run = program(f"http://127.0.0.1:{free_port()}")
-
-    assert not run.succeeded
-    assert run.errors
-    assert_pauses(run.waits, PAUSES)
-    jitter = {round(wait - minimum, 3) for wait, (minimum, _) in zip(run.waits, PAUSES, strict=True)}
-    assert len(jitter) > 1
-
-
-def test_long_retry_after_lengthens_the_pause(program: Program) -> None:
-    steps = [failure(409, retry_after="1"), failure(429, retry_after="30"), failure(503, retry_after="1")]
-    with failing_proxy(Pets(), steps) as proxy:
-        run = program(proxy.url)
-
-    assert run.waits[:2] == [1, 30]
-    assert 1 <= run.waits[2] <= 1.1
+    if not run.succeeded and isinstance(steps[-1], Reply):
+        assert steps[-1].error["message"] in run.output + run.errors
+    jitter = {round(wait - minimum, 3) for wait, (minimum, _) in zip(run.waits, pauses, strict=True)}
+    assert len(jitter) > 1 or pauses != PAUSES
+    for wait, (minimum, maximum) in zip(run.waits, pauses, strict=True):
+        assert minimum <= wait <= maximum
 
 
 @pytest.mark.parametrize("step", [failure(500), failure(503, retry_after="1"), Fault.DROPPED, Fault.LOST])
