@@ -21,7 +21,7 @@ from tests.benchmarks.peers import load
 from tests.benchmarks.processes import cpu_seconds
 from tests.benchmarks.tables import print_header, print_row
 from tests.benchmarks.wrk import Wrk
-from tests.faults.servers import new_cluster, primary
+from tests.faults.servers import new_server
 from tests.service import Service, running_service
 
 PETS = 10_000
@@ -97,12 +97,11 @@ def measure(number: int, filled: Seeded, seconds: int) -> None:
 @contextmanager
 def database() -> Iterator[Seeded]:
     """Create a database on a server that allows enough connections."""
-    with tempfile.TemporaryDirectory() as path:
-        with new_cluster(Path(path, "cluster")):
-            pass
-        with primary(Path(path, "cluster"), max_connections="800") as server:
-            pid = int(Path(server.folder, "postmaster.pid").read_text().split()[0])
-            yield seeded(Database(Path(path), server.empty_url, pid), PETS)
+    with tempfile.TemporaryDirectory() as path, new_server() as server:
+        server.run("initdb --username=postgres --auth=trust --encoding=UTF8 --no-sync")
+        server.start(max_connections="800")
+        pid = int(Path(server.folder, "postmaster.pid").read_text().split()[0])
+        yield seeded(Database(Path(path), server.empty_url, pid), PETS)
 
 
 def main() -> None:
