@@ -10,6 +10,7 @@ from petservice.configuration.environment import env
 _PASSWORD = re.compile(r"(://[^:/@]*:)(?:[^?]*|[^/]*)(?=@)|(password=)('[^']*'|[^\s&]*)", re.IGNORECASE)
 # What the service uses in place of an empty variable.
 _USED = {
+    "ALLOWED_HOSTS": ",".join(environment.ALLOWED_HOSTS),
     "DATABASE_URL": f"sqlite:///{environment.DATABASES['default'].get('NAME', '')}",
     "PETSERVICE_DATA_DIR": environment.DATA_DIR,
 }

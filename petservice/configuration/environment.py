@@ -161,7 +161,10 @@ SECOND_FACTOR = _parsed("PETSERVICE_SECOND_FACTOR", "off", _one_of("off", "keys"
 # The server reads these itself, the files of TLS as a pair.
 env.str("TLS_CERTFILE", "")
 env.str("TLS_KEYFILE", "")
-env.int("WEB_CONCURRENCY", 1, validate=validate.Range(min=1, max=9999))
+# At least two workers, also on one core, so that one responds while the other starts or is replaced.
+WORKERS = env.int("WEB_CONCURRENCY", max(2, min(os.cpu_count() or 1, 8)), validate=validate.Range(min=1, max=9999))
+
+# gunicorn reads this one itself.
 env.int("PORT", 8000, validate=validate.Range(min=1, max=65535))
 
 try:

@@ -17,8 +17,7 @@ from petservice.api.readiness import announce_stop, is_stopping
 from petservice.monitoring.exporter import Exporter
 from petservice.server import limits
 
-# At least two workers, also on one core, so that one responds while the other starts or is replaced.
-workers = int(os.environ.get("WEB_CONCURRENCY", 0)) or max(2, min(os.cpu_count() or 1, 8))
+workers = settings.WORKERS
 worker_class = "petservice.server.worker.EventLoopWorker"
 # The master loads the application once, and workers share its memory. A new release needs a restart.
 preload_app = True

@@ -8,7 +8,6 @@ import pytest
 
 from petservice.configuration import environment
 from petservice.configuration.time_zone import StoreZone, zone
-from petservice.server import gunicorn_conf
 from petservice.server.run import WebServer
 
 pytestmark = pytest.mark.once
@@ -137,7 +136,9 @@ def test_valid_variables_of_gunicorn_pass_the_checks(monkeypatch: pytest.MonkeyP
 def test_number_of_workers_is_that_of_the_variable_or_one_per_core_but_at_least_two_and_at_most_eight(
     monkeypatch: pytest.MonkeyPatch, cores: int | None, variable: str, workers: int
 ) -> None:
-    monkeypatch.setenv("WEB_CONCURRENCY", variable or "0")
+    monkeypatch.delenv("WEB_CONCURRENCY", raising=False)
+    if variable:
+        monkeypatch.setenv("WEB_CONCURRENCY", variable)
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
 
-    assert runpy.run_path(gunicorn_conf.__file__)["workers"] == workers
+    assert runpy.run_path(environment.__file__)["WORKERS"] == workers
