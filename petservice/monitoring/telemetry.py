@@ -1,6 +1,6 @@
 """What collectors of others are told: spans of requests by OpenTelemetry, and errors in Sentry's protocol.
 
-Each needs its packages (`pip install petservice[otel]`) and its own variables. Without them, nothing is loaded.
+Each needs its packages (the extra `otel` of pyproject.toml) and its own variables. Without them, nothing is loaded.
 """
 
 import json
