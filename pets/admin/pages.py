@@ -17,10 +17,10 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
 from pets import creator
-from pets.admin.changes.actions import STATUS_ACTIONS, delete, delete_selected, set_tag
+from pets.admin.changes.actions import STATUS_ACTIONS, delete_selected, set_tag
 from pets.admin.changes.forms import NewPetForm, PetForm, add_all, added_by_form, deleted_meanwhile, save_edit
 from pets.admin.changes.import_pages import columns_view, confirmation_view, upload_view
-from pets.admin.changes.selection import as_version, checkbox
+from pets.admin.changes.selection import checkbox
 from pets.admin.lists.changelist import PetChangeList, SearchPaginator
 from pets.admin.lists.columns import created, created_by_api, sold, status_badge, status_menu
 from pets.admin.lists.export_page import export_view, print_view
@@ -195,10 +195,8 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
     response_change: Any = response_add
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Show the page that asks, and move the pet into the trash when its form is sent."""
-        if request.method == "POST" and is_id(object_id):
-            if not self.has_delete_permission(request):
-                raise PermissionDenied
-            delete(self, request, {object_id: as_version(request.POST.get("version", ""))})
-            return self.response_post_save_change(request, None)
-        return super().delete_view(request, object_id, extra_context)
+        """Ask as the action on many pets does, and move the pet into the trash when the form is sent."""
+        if not self.has_delete_permission(request):
+            raise PermissionDenied
+        page = delete_selected(self, request, self.get_queryset(request).filter(pk=object_id))
+        return page or self.response_post_save_change(request, None)

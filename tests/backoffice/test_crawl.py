@@ -182,7 +182,7 @@ def test_names_are_escaped_and_isolated_in_sentences() -> None:
     pages = {url: client.get(url) for page, url in urls() if page not in ("", "auth_user") and "/tags/" not in url}
     pets, pet = reverse("admin:pets_pet_changelist"), Pet.objects.get().pk
     pages |= {url: client.get(pets + url, {"tag": NAME}) for url in ("?q=nothing", "export/", "print/")}
-    pages["action"] = client.post(pets, {"action": "delete_selected", "index": "0", "_selected_action": pet})
+    pages["delete"] = client.get(reverse("admin:pets_pet_delete", args=[pet]))
 
     name = escape(NAME)
     # The style sheet isolates the texts of these elements.

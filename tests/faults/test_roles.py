@@ -117,7 +117,7 @@ def use_pages(service: Service) -> None:
         send("/admin/apikeys/apikey/add/", name="Zoë", access="write", lifetime="90")
         (pet,) = service.execute("SELECT id FROM pets_pet WHERE name = 'Polly'")[0]
         send(f"/admin/pets/pet/{pet}/change/", name="Polly", tag="parrot", status="sold", version="1")
-        send(f"/admin/pets/pet/{pet}/delete/", post="yes")
+        send(f"/admin/pets/pet/{pet}/delete/")
         found, paths = {"/admin/"}, ["/admin/", "/", "/docs"]
         for path in paths:
             page = client.get(path)

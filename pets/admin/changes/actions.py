@@ -125,22 +125,17 @@ def delete_selected(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[
     """Ask whether to delete the selected pets, and delete them after the confirmation."""
     if (selection := selected(request, queryset)) is None:
         return None
-    names = Pet.objects.filter(pk__in=[*selection]).order_by("pk").values_list("name", flat=True)
-    if "post" in request.POST or not names:
-        delete(pages, request, selection)
-        return None
-    count = count_of_pets(len(names))
-    page = {"title": "Delete pets", "button": f"Yes, delete {count}"}
-    question = f"Delete {count}? Deleted pets stay in the trash for 30 days."
-    facts = {"Pets": first_names([f"“{name}”" for name in names])}
-    return confirmation(pages, request, selection, "delete_selected", facts, question=question, **page)
-
-
-def delete(pages: ModelAdmin, request: HttpRequest, selection: Selection) -> None:
-    """Delete the selected pets that are as shown, and tell the user."""
+    present = Pet.objects.filter(pk__in=[*selection]).order_by("pk")
+    if present and "post" not in request.POST:
+        count, original = count_of_pets(len(present)), present[0] if len(present) == 1 else None
+        page: dict[str, Any] = {"title": "Delete pets", "button": f"Yes, delete {count}", "original": original}
+        question = f"Delete {count}? Deleted pets stay in the trash for 30 days."
+        facts = {"Pets": first_names([f"“{pet}”" for pet in present])}
+        return confirmation(pages, request, selection, "delete_selected", facts, question=question, **page)
     with transaction.atomic():
         if pets := unchanged(request, selection, "deleted"):
             done = f"“{pets[0]}” deleted." if len(pets) == 1 else f"{count_of_pets(len(pets))} deleted."
             event = add_event_of_change(request, Event.Kind.DELETED, done, trash.delete(pets), "pets.delete_pet")
     if pets:
         messages.success(request, with_undo(pages, request, done, event))
+    return None

@@ -5,7 +5,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.admin import ModelAdmin
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import BadRequest
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -23,52 +22,40 @@ from petservice.admin_pages.wording import first_names
 from petservice.api.validators import is_id, is_key
 from petservice.journal.sentences import quoted
 
-# The field of a confirmation page that holds the selection. One field, because Django limits the number of fields.
+# The field of lists, menus and confirmation pages that holds pets with the versions that they show. A confirmation page
+# has one field for all pets, because Django limits the number of fields.
 FIELD = "selection"
-_VERSION = "version-"
-# Django's own checkbox, whose template would take a tenth of the time of a list, and the version of the pet.
+# Django's own checkbox, whose template would take a tenth of the time of a list, and with the version of the pet.
 _CHECKBOX = (
-    '<input type="checkbox" name="{}" value="{}" class="action-select" '
-    'aria-label="Select this object for an action - {}"><input type="hidden" name="{}{}" value="{}">'
+    '<input type="checkbox" name="{}" value="{}:{}" class="action-select" '
+    'aria-label="Select this object for an action - {}">'
 )
 
-# The versions of the selected pets that the user saw, by their ids. None is a version that the request does not name.
-Selection = dict[str, int | None]
+# The versions of the selected pets that the user saw, by their ids.
+Selection = dict[str, int]
 
 
 def checkbox(pet: Pet) -> SafeString:
-    """Return the checkbox of a row, with a hidden field for the version of its pet."""
-    return format_html(_CHECKBOX, ACTION_CHECKBOX_NAME, pet.pk, pet.name, _VERSION, pet.pk, pet.version)
-
-
-def as_version(text: str) -> int | None:
-    """Return the version in a hidden field, which may be empty. Raises BadRequest for any other text."""
-    if text and not is_key(text):
-        raise BadRequest("The selection of pets is invalid.")
-    return int(text) if text else None
+    """Return the checkbox of a row."""
+    return format_html(_CHECKBOX, FIELD, pet.pk, pet.version, pet.name)
 
 
 def selected(request: HttpRequest, queryset: QuerySet[Any]) -> Selection | None:
-    """Return the pets that the user selected in a list or on a confirmation page, with the versions that it showed.
+    """Return the pets that the user selected, with the versions that the page showed.
 
-    If all pets of a list are selected, the queryset has those of the other pages. Returns None after a message if there
-    are none, or more than MAX_COUNTED.
+    If all pets of a list are selected, the queryset has those of the other pages, and for a page that asks, it has the
+    pets of the question. Returns None after a message if there are none, or more than MAX_COUNTED.
     """
-    post = request.POST
-    if post.get(FIELD):
-        pairs = (text.partition(":") for text in post[FIELD].split())
-        selection = {pk: as_version(version) for pk, _, version in pairs}
-    else:
-        is_all = post.get("select_across", "0") not in ("", "0")
-        listed = [name.removeprefix(_VERSION) for name in post if name.startswith(_VERSION)]
-        pks = listed if is_all else post.getlist(ACTION_CHECKBOX_NAME)
-        shown = {pk: as_version(post.get(f"{_VERSION}{pk}", "")) for pk in pks}
-        listed_now = dict(queryset.values_list("pk", "version")[: MAX_COUNTED + 1]) if is_all else {}
-        selection = listed_now | shown
-    if not all(map(is_id, selection)):
-        raise BadRequest("The selection of pets is invalid.")
+    selection: Selection = {}
+    for text in " ".join(request.POST.getlist(FIELD)).split():
+        pk, _, version = text.partition(":")
+        if not (is_id(pk) and is_key(version)):
+            raise BadRequest("The selection of pets is invalid.")
+        selection[pk] = int(version)
+    if request.method == "GET" or request.POST.get("select_across", "0") not in ("", "0"):
+        selection = dict(queryset.values_list("pk", "version")[: MAX_COUNTED + 1]) | selection
     if not selection:
-        messages.info(request, "There are no such pets any more. Nothing was changed.")
+        messages.info(request, "You selected no pet that still exists. Nothing was changed.")
     return selection if selection and within_limit(request, selection) else None
 
 
@@ -86,18 +73,19 @@ def confirmation(
     request: HttpRequest,
     selection: Selection,
     action: str,
-    facts: Mapping[str, str],
+    facts: dict[str, str],
     *,
     title: str,
     **page: Any,
 ) -> HttpResponse:
     """Return the page that asks before an action. It sends the selection back with the action's name."""
+    filters = filters_in_words(request.GET)
     page |= {
         "opts": pages.opts,
         "media": pages.media,
-        "selection": " ".join(pk if version is None else f"{pk}:{version}" for pk, version in selection.items()),
+        "selection": " ".join(f"{pk}:{version}" for pk, version in selection.items()),
         "action": action,
-        "facts": {"Filter of the list": filters_in_words(request.GET) or "none", **facts},
+        "facts": ({"Filter of the list": filters} if filters else {}) | facts,
     }
     return staff_page(request, "admin/pets/confirmation.html", title, page)
 
@@ -114,7 +102,7 @@ def unchanged(
     with the verb of what is not done to them. A pet that has the wanted values already counts as unchanged.
     """
     pets = list(Pet.objects.select_for_update().filter(pk__in=[*selection]).order_by("pk"))
-    others = {pet: version for pet in pets if (version := selection[pet.pk]) not in (None, pet.version)}
+    others = {pet: selection[pet.pk] for pet in pets if selection[pet.pk] != pet.version}
     values = changed_since(others) if others else {}
     changed = {}
     for pet in others:

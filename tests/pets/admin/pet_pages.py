@@ -63,9 +63,9 @@ def listed(client: Client, url: str = LIST, **query: Any) -> Any:
         return resolve(urlsplit(url).path).func.model_admin.get_changelist_instance(request)
 
 
-def versions_shown(client: Client, url: str = LIST) -> dict[str, Any]:
-    """Return the hidden fields of a list, with the versions of the pets that it shows."""
-    return {f"version-{pet.pk}": pet.version for pet in listed(client, url).result_list}
+def versions_shown(client: Client, url: str = LIST) -> dict[str, int]:
+    """Return the versions of the pets that a list shows, by their ids, as its checkboxes have them."""
+    return {pet.pk: pet.version for pet in listed(client, url).result_list}
 
 
 def names(client: Client, url: str = LIST, **query: Any) -> list[str]:

@@ -20,13 +20,16 @@ from tests.pets.admin.pet_pages import LIST, edit, histories, page_of, sent, som
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once(on="postgresql")]
 
+NO_ID = "00000000-0000-0000-0000-000000000000"  # the forms have it, because Django expects a selected row
 NOTHING_CHANGED = "Nothing was changed: 1 pet had this status already."
 
 
-def act(client: Client, action: str, shown: dict[str, str], *pets: Pet, url: str = LIST, **fields: Any) -> Any:
-    """Run an action on pets, with the fields of the list as it was shown."""
-    selection = {"action": action, "index": 0, "_selected_action": [pet.pk for pet in pets]}
-    return sent(client, url, shown | selection | fields)
+def act(client: Client, action: str, shown: dict[str, int], *pets: Pet, url: str = LIST, **fields: Any) -> Any:
+    """Run an action on pets, or on all of the list, with the versions that it showed, or else the present ones."""
+    pks = [*shown] if shown and "select_across" in fields else [pet.pk for pet in pets]
+    versions = shown or dict(Pet.objects.filter(pk__in=pks).values_list("pk", "version"))
+    selection = {"selection": [f"{pk}:{versions[pk]}" for pk in pks], "_selected_action": NO_ID}
+    return sent(client, url, {"action": action, "index": 0} | selection | fields)
 
 
 def confirm(client: Client, page: Any, url: str = LIST, **fields: str) -> Any:
@@ -43,7 +46,8 @@ def test_pets_whose_status_someone_else_changed_are_left_alone_and_named(staff: 
     pets = pets_named("Rex", "Tom", "Max", "Mia", "Kim", "Bo", "Ada")
     someone_else_edits("Kim", tag="cat")  # before the list was shown, so this is not what changed
     url = f"{LIST}?status__exact=available"
-    versions = read(staff, url, "changelist-form")
+    boxes = re.findall('<input type="checkbox" name="selection" value="(.+?):(.+?)"', staff.get(url).content.decode())
+    versions = {pk: int(version) for pk, version in boxes}
     someone_else_edits("Rex", status="pending")  # with which it leaves the list
     undo(staff, someone_else_edits("Tom", status="sold"))
     someone_else_edits("Max", name="Moritz", tag="")  # no obstacle
@@ -108,7 +112,7 @@ def test_thousands_of_pets_are_deleted_with_a_confirmation_that_names_ten_and_pu
 
     names = ", ".join(["“Rex”"] * 10)
     assert f"<dd>{names} and 1,090 more" in text_of(page)
-    assert "<dt>Filter of the list</dt><dd>none" in text_of(page)
+    assert "Filter of the list" not in text_of(page)
     assert messages(response) == [
         f"12 pets were not deleted, because someone else changed them in the meantime: {names} and 2 more.",
         "1,088 pets deleted.",
@@ -152,9 +156,8 @@ def test_a_change_of_more_than_twenty_pets_asks_first(staff: Client) -> None:
 def test_a_forged_selection_changes_nothing(staff: Client) -> None:
     rex = create_pet(name="Rex")
 
-    for forged in ("[]", '{"sold": ["nonsense"]}', f"{rex.pk}:x", f"{rex.pk}:{'1' * 99}", f"{rex.pk}x", "x:1"):
+    for forged in ("[]", '{"sold": ["nonsense"]}', f"{rex.pk}:x", f"{rex.pk}:{'1' * 99}", f"{rex.pk}", "x:1"):
         assert act(staff, "mark_as_sold", {}, rex, selection=forged).status_code == 400, forged
-    assert act(staff, "mark_as_sold", {f"version-{rex.pk}": "1" * 99}, rex).status_code == 400
     assert Pet.objects.get().status == "available"
 
 
@@ -169,7 +172,7 @@ def test_an_action_on_too_many_pets_reads_few_of_them_and_changes_nothing(
     pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(4))
 
     with CaptureQueriesContext(connection) as queries:
-        response = act(staff, action, {}, pets[0], select_across="1")
+        response = act(staff, action, {pets[0].pk: 1}, select_across="1")
 
     read = [query["sql"] for query in queries if '"pets_pet"."version"' in query["sql"]]
     assert [sql.endswith("LIMIT 4") for sql in read] == [True]

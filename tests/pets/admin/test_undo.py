@@ -141,8 +141,9 @@ def test_a_change_of_few_pets_is_undone_by_the_button_of_the_message_which_leads
     filtered = f"{LIST}?status__exact=available&tag=rabbit+%26+hare"
 
     def mark(*pets: Pet, **fields: str) -> str:
-        versions = read(client, filtered, "changelist-form")
-        return str(*act(client, "mark_as_sold", versions, *pets, url=filtered, **fields).context["messages"])
+        fields["csrfmiddlewaretoken"] = read(client, filtered, "changelist-form")["csrfmiddlewaretoken"]
+        shown = versions_shown(client, filtered)
+        return str(*act(client, "mark_as_sold", shown, *pets, url=filtered, **fields).context["messages"])
 
     message = mark(rabbits[0])
     (url,) = map(unescape, re.findall('action="(.+?)"', message))
