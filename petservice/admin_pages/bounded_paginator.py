@@ -6,7 +6,8 @@ from django.core.paginator import EmptyPage, Paginator
 from django.db.models import QuerySet
 from django.utils.functional import cached_property
 
-# Maximum number of rows that a list counts and shows, so that a page stays fast. Staff filter longer lists.
+# Maximum number of rows that a list counts and shows, so that a page stays fast. Staff filter longer lists. It is also
+# that of an action, an import and an export, which take much less than the timeout of a worker.
 MAX_COUNTED = 10_000
 
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.text import format_lazy
 
 from petservice.admin_pages.created_once import FormOnce
-from petservice.admin_pages.day_field import DayField
+from petservice.admin_pages.filter_form import DayField
 from petservice.admin_pages.merging_form import MergingForm
 from petservice.apikeys.models import APIKey
 from petservice.configuration.time_zone import day_of, end_of, moment, zone_name

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.text import format_lazy
 
-from petservice.admin_pages.day_field import DayField
+from petservice.admin_pages.filter_form import DayField, FilterForm
 from petservice.configuration.time_zone import in_days, zone_name
 from petservice.journal.models import Event, Item
 from petservice.journal.recording import type_of
@@ -31,8 +31,8 @@ def _record_type_choices() -> list[tuple[str, str]]:
     return [("", "All"), *sorted(record_types().items(), key=lambda one: one[1])]
 
 
-class EventFilterForm(forms.Form):
-    """A form of the filters. An empty field does not filter."""
+class EventFilterForm(FilterForm):
+    """A form of the filters."""
 
     person = forms.CharField(
         required=False, max_length=150, widget=forms.TextInput({"list": "persons", "autocomplete": "off"})
@@ -42,11 +42,6 @@ class EventFilterForm(forms.Form):
     record_id = forms.CharField(required=False, max_length=255, label="Record ID")
     day_from = DayField(label=format_lazy("From ({})", zone_name()))
     day_to = DayField(label=format_lazy("To ({})", zone_name()))
-
-    def clean(self) -> None:
-        first, last = self.cleaned_data.get("day_from"), self.cleaned_data.get("day_to")
-        if first and last and first > last:
-            self.add_error("day_from", "“From” is after “To”. Exchange the two days.")
 
     def events(self) -> QuerySet[Event]:
         """Return the events that pass the filters, newest first, or none if a filter is invalid."""
@@ -74,12 +69,3 @@ class EventFilterForm(forms.Form):
         }
         person = {"person": self.data["person"]} if self.data.get("person") else {}
         return [(text, urlencode(person | filters)) for text, filters in chosen.items()]
-
-    def in_words(self) -> str:
-        """Return the valid filters in words, or an empty string if there are none."""
-        texts = []
-        for name, value in self.cleaned_data.items():
-            if value:
-                choices = dict(getattr(self.fields[name], "choices", ()))
-                texts.append(f"{self[name].label} “{choices.get(value, value)}”")
-        return ", ".join(texts)

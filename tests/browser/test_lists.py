@@ -207,7 +207,7 @@ def test_paper_has_the_title_the_filters_the_rows_and_their_number_only(staff_pa
     staff_page.emulate_media(media="print")
     staff_page.set_viewport_size({"width": 700, "height": 1000})  # the width of a sheet without its margins
     staff_page.goto(f"{PETS}?q=paper&status__exact=available")
-    expect(staff_page.locator(".printed")).to_have_text("Search “paper”, status available")
+    expect(staff_page.locator(".printed")).to_have_text("Search “paper”, Status “Available”")
     expect(staff_page.locator(".printed")).to_be_visible()
     expect(staff_page.locator(".paginator")).to_have_text(re.compile("60 pets"))
     expect(staff_page.get_by_role("columnheader", name="Name")).to_be_visible()
@@ -219,7 +219,7 @@ def test_paper_has_the_title_the_filters_the_rows_and_their_number_only(staff_pa
     staff_page.set_viewport_size({"width": 1440, "height": 900})
     staff_page.get_by_role("link", name="Print", exact=True).click()
     expect(staff_page.locator("tbody tr")).to_have_count(60)
-    expect(staff_page.get_by_text("60 pets: search “paper”, status available.")).to_be_visible()
+    expect(staff_page.get_by_text("60 pets: Search “paper”, Status “Available”.")).to_be_visible()
     staff_page.evaluate("() => { window.print = () => { document.title = 'printed' } }")
     staff_page.get_by_role("button", name="Print").click()
     expect(staff_page).to_have_title("printed")

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from pets import trash
-from pets.admin.changes.forms import TagInput
+from pets.admin.changes.forms import TAG_INPUT
 from pets.admin.changes.selection import Selection, confirmation, selected, unchanged
 from pets.admin.changes.undo_pages import MAX_UNCONFIRMED, with_undo
 from pets.models import Pet
@@ -95,7 +95,7 @@ class SetTagForm(forms.Form):
         label="New tag",
         strip=False,
         validators=[validate_not_blank],
-        widget=TagInput,
+        widget=TAG_INPUT,
         help_text="Leave it empty to remove the tags.",
     )
 

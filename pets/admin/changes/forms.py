@@ -13,10 +13,8 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
+from django.urls import reverse_lazy
 from django.utils import timezone
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
 from pets.admin.changes.undo_pages import with_undo
 from pets.fields import EDITABLE
@@ -34,17 +32,8 @@ from petservice.journal.sentences import changed, quoted
 _MAX_ADDED = 100
 # The time after which a form that is sent again adds its pets again.
 _REMEMBERED = timedelta(days=1)
-_LINE_BREAK = re.compile("\r\n|\r|\n")
-
-
-class TagInput(AdminTextInputWidget):
-    """A text input for which a script suggests tags in use."""
-
-    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
-        options = f"suggestions-{name}"
-        suggested = {"list": options, "data-suggestions": reverse("admin:pets_pet_tags"), "autocomplete": "off"}
-        field = super().render(name, value, {**(attrs or {}), **suggested}, renderer)
-        return format_html('{}<datalist id="{}"></datalist>', field, options)
+# A text input for which a script suggests tags in use.
+TAG_INPUT = AdminTextInputWidget({"data-suggestions": reverse_lazy("admin:pets_pet_tags"), "autocomplete": "off"})
 
 
 class PetForm(MergingForm):
@@ -53,7 +42,7 @@ class PetForm(MergingForm):
     class Meta:
         model = Pet
         fields = EDITABLE
-        widgets = {"tag": TagInput}
+        widgets = {"tag": TAG_INPUT}
         labels = {"id": "ID"}
         # Without the word of the model that the field is optional, because its label says so.
         help_texts = {"tag": "A category, for example the kind of animal."}
@@ -88,7 +77,7 @@ class NewPetForm(FormOnce, PetForm):
 
     def clean_name(self) -> str:
         field: Any = Pet._meta.get_field("name")
-        self.names = [line for line in _LINE_BREAK.split(self.cleaned_data["name"]) if line.strip()]
+        self.names: list[str] = [line for line in re.split("\r\n|\r|\n", self.cleaned_data["name"]) if line.strip()]
         if not self.names:
             raise ValidationError(validate_not_blank.message)
         if len(self.names) > _MAX_ADDED:

@@ -22,7 +22,6 @@ from django.utils.html import format_html
 from pets import creator
 from pets.admin.changes.import_questions import NO_PETS, TOO_MANY, QuestionsForm
 from pets.admin.changes.undo_pages import with_undo
-from pets.admin.lists.export_page import MAX_ROWS
 from pets.fields import EDITABLE
 from pets.files import import_diff
 from pets.files.columns import OWN, ColumnMapping
@@ -34,13 +33,14 @@ from pets.models import ImportedFile, Pet, Upload
 from pets.models.pet import count_of_pets
 from pets.permissions import EDIT
 from pets.undo import add_event_of_change, change_of
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.staff_page import staff_page
 from petservice.api.validators import is_id
 from petservice.configuration.time_zone import moment
 from petservice.journal.models import Event
 
 # An exported file can be imported again: a pet takes less than 4 KiB even if JSON escapes all of its 510 characters.
-MAX_BYTES = MAX_ROWS * 4 * 1024
+MAX_BYTES = MAX_COUNTED * 4 * 1024
 # Maximum numbers of pets of a preview and of errors that a page shows: more than a person reads.
 MAX_SHOWN = 200
 MAX_ERRORS = 100
@@ -62,7 +62,7 @@ class UploadForm(forms.Form):
     file = forms.FileField(
         widget=forms.FileInput(attrs={"accept": ",".join(IMPORTED_FORMATS_BY_SUFFIX)}),
         help_text=(
-            f"Excel workbook (.xlsx), CSV, text or JSON, at most {filesizeformat(MAX_BYTES)} and {MAX_ROWS:,} pets."
+            f"Excel workbook (.xlsx), CSV, text or JSON, at most {filesizeformat(MAX_BYTES)} and {MAX_COUNTED:,} pets."
         ),
         validators=[
             FileExtensionValidator(
@@ -132,7 +132,7 @@ def _questions_or_preview(request: HttpRequest, upload: Upload, answers: Any = N
 def _preview(request: HttpRequest, upload: Upload) -> HttpResponse:
     """Show the changes that the file makes, or its errors."""
     lines = _lines(request, upload)
-    if len(lines) > MAX_ROWS or not lines:
+    if len(lines) > MAX_COUNTED or not lines:
         return _errors_page(request, upload, [(0, TOO_MANY if lines else NO_PETS)])
     if errors := [*import_diff.errors_in(lines)]:
         if upload.mapping:
@@ -160,7 +160,7 @@ def _preview(request: HttpRequest, upload: Upload) -> HttpResponse:
 def _lines(request: HttpRequest, upload: Upload) -> list[Line]:
     """Return the lines of the file, at most one more than the limit."""
     found = checked_lines(upload.open(), upload.kind, ColumnMapping.stored(upload.mapping))
-    lines = [*islice(found, MAX_ROWS + 1)]
+    lines = [*islice(found, MAX_COUNTED + 1)]
     for line in lines:
         # The creator of a new pet is the user who imports it, not the creator that the file names.
         line.values["created_by"] = creator.of_staff(request.user.get_username())

@@ -10,18 +10,18 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from pets.admin.lists.export_page import MAX_ROWS
 from pets.fields import EDITABLE
 from pets.files.columns import DATES, ColumnMapping, in_utc, known_column, known_columns, known_status
 from pets.files.reading import rows
 from pets.files.rows import VISIBLE, BrokenFileError, column_of, exact_time
 from pets.models import ImportedFile, Pet, Upload
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.wording import first_names
 from petservice.api.validators import is_id
 
 NO_PETS = "There are no pets in this file."
 TOO_MANY = (
-    f"The file has more than {MAX_ROWS:,} pets. Split it, or ask your administrator to use the import_pets command."
+    f"The file has more than {MAX_COUNTED:,} pets. Split it, or ask your administrator to use the import_pets command."
 )
 # Maximum number of different words that people translate to statuses. A column with more has something else.
 _MAX_WORDS = 30
@@ -44,8 +44,8 @@ class Table:
         with closing(rows(upload.open(), upload.kind, mapping)) as found:
             self.number, header = next(found)
             self.header = [*header]
-            lines = [*islice(found, MAX_ROWS + 1)]
-        if len(lines) > MAX_ROWS or not lines:
+            lines = [*islice(found, MAX_COUNTED + 1)]
+        if len(lines) > MAX_COUNTED or not lines:
             raise BrokenFileError(0, TOO_MANY if lines else NO_PETS)
         self.rows = [(number, row) for number, row in lines if not isinstance(row, str)]
         self.filled = [n for n, name in enumerate(self.header) if column_of(name) or next(self.texts(n), None)]

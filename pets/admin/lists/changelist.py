@@ -102,11 +102,6 @@ class PetChangeList(OrderedChangeList):
         return suggestions(self.query, self.active_filters())
 
     @property
-    def hidden_parameters(self) -> dict[str, str]:
-        """Return the parameters of the URL that the form of the search and the filters keeps."""
-        return {name: value for name, value in self.params.items() if name not in (SEARCH_VAR, *PARAMETERS)}
-
-    @property
     def is_narrowed(self) -> bool:
         """Return whether the list has a search or a filter."""
         return bool(self.query or self.filters)

@@ -20,9 +20,6 @@ from petservice.admin_pages.staff_page import staff_page
 from petservice.journal.models import Event
 from petservice.journal.recording import add_event
 
-# Maximum number of pets that are previewed, imported and exported (all that a list counts), well below the timeout of a
-# worker.
-MAX_ROWS = MAX_COUNTED
 # Maximum number of pets on the page for paper: about 20 sheets.
 MAX_PRINTED = 1000
 # Without the creator, which may contain the prefix of an API key.
@@ -31,7 +28,7 @@ _COLUMNS = [column for column in EXPORTED if column != "created_by"]
 _MAX_NAME = 60
 
 _TOO_MANY = (
-    f"The list has more than {MAX_ROWS:,} pets. Filter it, or ask your administrator to use the export_pets command."
+    f"The list has more than {MAX_COUNTED:,} pets. Filter it, or ask your administrator to use the export_pets command."
 )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import Q
 from django.utils.functional import cached_property
 
@@ -11,7 +12,7 @@ from pets import creator
 from pets.models import Pet
 from pets.search.case_insensitive import equals_any, is_absent
 from pets.search.tags import spellings_in_use
-from petservice.admin_pages.day_field import DayField
+from petservice.admin_pages.filter_form import DayField, FilterForm
 from petservice.configuration.time_zone import in_days
 
 # The names of the fields of each filter.
@@ -22,15 +23,12 @@ _ANY = ("", "Any")
 _CREATORS = [(kind, text) for kind, (text, _) in creator.KINDS.items()]
 
 
-class PetFilterForm(forms.Form):
+class PetFilterForm(FilterForm):
     """A form of the filters above a list. Its fields have the names of the parameters of the URL."""
 
     status__exact = forms.ChoiceField(label="Status", required=False, choices=[_ANY, *Pet.Status.choices])
     tag = forms.CharField(
-        required=False,
-        strip=False,
-        # The list of suggestions is in the template, because within the label it would be a part of the field's name.
-        widget=forms.TextInput({"list": "suggestions-tag", "data-suggestions": "tags/", "autocomplete": "off"}),
+        required=False, strip=False, widget=forms.TextInput({"data-suggestions": "tags/", "autocomplete": "off"})
     )
     no_tag = forms.BooleanField(label="No tag", required=False, widget=forms.CheckboxInput({"value": "1"}))
     creator = forms.ChoiceField(label="Created by", required=False, choices=[_ANY, *_CREATORS])
@@ -40,13 +38,10 @@ class PetFilterForm(forms.Form):
     sold_to = DayField()
 
     def clean(self) -> None:
+        super().clean()
         value = self.cleaned_data.get
         if value("tag") and value("no_tag"):
             self.add_error("tag", "A pet with this tag has a tag. Clear the tag, or untick “No tag”.")
-        for begin, end in (CREATED_DAYS, SOLD_DAYS):
-            first, last = value(begin), value(end)
-            if first and last and first > last:
-                self.add_error(begin, "“From” is after “To”. Exchange the two days.")
 
     @cached_property
     def spellings(self) -> list[str]:
@@ -55,8 +50,9 @@ class PetFilterForm(forms.Form):
         return spellings_in_use(tag) if tag else []
 
     def conditions(self) -> dict[tuple[str, ...], Q]:
-        """Return the condition of each filter in use by its fields. No pet fits an invalid filter."""
-        invalid = [names for names in (STATUS, TAG, CREATOR, CREATED_DAYS, SOLD_DAYS) if self.errors.keys() & names]
+        """Return the condition of each filter in use by its fields, or of all if one is invalid, which no pet fits."""
+        if not self.is_valid():
+            return {PARAMETERS: Q(pk__in=[])}
         value = self.cleaned_data.get
         found: dict[tuple[str, ...], Q] = {}
         if status := value("status__exact"):
@@ -72,7 +68,7 @@ class PetFilterForm(forms.Form):
         if value("sold_from") or value("sold_to"):
             days = in_days("sold_at", value("sold_from"), value("sold_to"))
             found[SOLD_DAYS] = Q(status=Pet.Status.SOLD) & Q(sold_at__isnull=False) & days
-        return found | dict.fromkeys(invalid, Q(pk__in=[]))
+        return found
 
     def words(self) -> list[str]:
         """Return the values of filters in use that the search on SQLite has beside the words of pets."""
@@ -89,17 +85,5 @@ PARAMETERS = tuple(PetFilterForm.base_fields)
 
 def filters_in_words(query: Mapping[str, Any]) -> str:
     """Return the search and the filters of a list in words, or an empty string if it shows all pets."""
-    value = query.get
-    kind, _ = creator.KINDS.get(value("creator") or "", (value("creator"), None))
-    parts = {
-        "search “{}”": value("q", "").strip(),
-        "status {}": value("status__exact"),
-        "tag “{}”": value("tag"),
-        "no tag{}": " " if value("no_tag") else "",
-        "created by {}": kind,
-        "created from {}": value("created_from"),
-        "created until {}": value("created_to"),
-        "sold from {}": value("sold_from"),
-        "sold until {}": value("sold_to"),
-    }
-    return ", ".join(text.format(chosen).strip() for text, chosen in parts.items() if chosen)
+    search, filters = query.get(SEARCH_VAR, "").strip(), PetFilterForm(query).in_words()
+    return ", ".join(filter(None, (search and f"Search “{search}”", filters)))

@@ -1,4 +1,5 @@
 // Suggests texts that begin with the text of an input, and moves the focus to the search when someone types "/".
+// The list of suggestions is at the end of the page, because within a label it would be a part of the field's name.
 "use strict";
 
 const suggest = async ({target: input}) => {
@@ -7,6 +8,10 @@ const suggest = async ({target: input}) => {
     const response = await fetch(`${input.dataset.suggestions}?${new URLSearchParams({q: text})}`);
     if (!response.ok || input.value !== text) return; // the text has changed since the request
     const {suggestions} = await response.json();
+    if (!input.list) {
+        document.body.append(Object.assign(document.createElement("datalist"), {id: "suggestions"}));
+        input.setAttribute("list", "suggestions");
+    }
     input.list.replaceChildren(...suggestions.map((suggestion) => new Option(suggestion, suggestion)));
 };
 

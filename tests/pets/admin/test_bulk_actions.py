@@ -85,7 +85,7 @@ def test_pets_are_deleted_after_a_confirmation_that_names_them_unless_someone_el
 
     assert Pet.objects.count() == 7
     text = text_of(page)
-    assert "<dt>Filter of the list</dt><dd>created from 2026-01-01" in text
+    assert "<dt>Filter of the list</dt><dd>Created from “2026-01-01”" in text
     assert "Delete 6 pets? Deleted pets stay in the trash for 30 days." in text
     assert "<dt>Pets</dt><dd>“Rex &lt;b&gt;”, “Tom”, “Moritz”, “Mia”, “Kim”, “Bo”" in text
     someone_else_edits("Mia", tag="<b>")
@@ -136,7 +136,7 @@ def test_a_change_of_more_than_twenty_pets_asks_first(staff: Client) -> None:
 
     text = text_of(page)
     assert "Mark 23 pets as sold?" in text
-    assert "<dt>Filter of the list</dt><dd>tag “&lt;fish&gt;”, created from 2026-01-01" in text
+    assert "<dt>Filter of the list</dt><dd>Tag “&lt;fish&gt;”, Created from “2026-01-01”" in text
     assert "<dt>Status now</dt><dd>22 available, 1 pending" in text
     assert "<dt>Already sold</dt><dd>1 pet<" in text
     assert inventory_counts() == {"available": 22, "pending": 1, "sold": 1}

@@ -67,10 +67,12 @@ def test_a_line_names_the_filters_in_use_and_opens_if_one_is_wrong(staff: Client
 
     assert line() == "><summary>Filters"
     assert line(tag="dog") == "><summary>Tag “dog”"
-    assert line(tag="dog", status__exact="sold", q="rex") == "><summary>Search “rex”, status sold, tag “dog”"
-    assert line(no_tag="1", created_to="2026-11-21") == "><summary>No tag, created until 2026-11-21"
-    assert line(sold_from="2026-11-02", sold_to="2026-11-03") == "><summary>Sold from 2026-11-02, sold until 2026-11-03"
-    assert line(created_from="yesterday") == " open><summary>Created from yesterday"
+    assert line(tag="dog", status__exact="sold", q="rex") == "><summary>Search “rex”, Status “Sold”, Tag “dog”"
+    assert line(no_tag="1", created_to="2026-11-21") == "><summary>No tag, Created to “2026-11-21”"
+    assert (
+        line(sold_from="2026-11-02", sold_to="2026-11-03") == "><summary>Sold from “2026-11-02”, Sold to “2026-11-03”"
+    )
+    assert line(created_from="yesterday") == " open><summary>Filters"
 
 
 def test_the_form_above_the_list_keeps_everything_and_a_link_shows_all_pets(staff: Client) -> None:
@@ -132,11 +134,11 @@ def test_an_empty_list_suggests_what_finds_something(staff: Client) -> None:
     assert suggested(staff, q="барсук") == {"Pets that “Барсик” finds": ["Барсик"]}
     assert suggested(staff, q="yo", status__exact="sold", creator="staff") == {
         "Pets that “yo” finds, without the filters": ["New York"],
-        "All pets: status sold": ["Rex"],
+        "All pets: Status “Sold”": ["Rex"],
     }
     assert suggested(staff, tag="КОТ", status__exact="sold") == {
-        "All pets: status sold": ["Rex"],
-        "All pets: tag “КОТ”": ["New York"],
+        "All pets: Status “Sold”": ["Rex"],
+        "All pets: Tag “КОТ”": ["New York"],
     }
     assert suggested(staff, q="xyz") == suggested(staff, status__exact="pending") == suggested(staff, q="%") == {}
     assert staff.get(LIST, {"q": "rex"}).context["cl"].suggestions == []

@@ -14,10 +14,10 @@ from openpyxl import load_workbook
 
 from pets.admin.changes.import_pages import MAX_BYTES
 from pets.admin.lists import export_page
-from pets.admin.lists.export_page import MAX_ROWS
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.admin_pages import bounded_paginator
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.journal.models import Event
 from tests.backoffice.pages import csv_rows
 from tests.pets.admin.import_export.import_pages import CSV, EXPORT, JSON, LIST, PRINT, exported, upload
@@ -78,13 +78,13 @@ def test_importing_an_export_of_as_many_pets_as_possible_changes_nothing(
     staff: Client, file_format: str, name: str
 ) -> None:
     texts = ("=1", "'=1", 'Rex "the\r\ndog", first', " a ", "狗", "Rex;=1", "Rex,'\t\"=1")
-    Pet.objects.bulk_create(Pet(name=texts[number % len(texts)], tag="=1") for number in range(MAX_ROWS - 1))
+    Pet.objects.bulk_create(Pet(name=texts[number % len(texts)], tag="=1") for number in range(MAX_COUNTED - 1))
     Pet.objects.create(name="Rex", status="sold", sold_at=datetime(2026, 11, 1, tzinfo=UTC))
     content = exported(staff, file_format).content
 
     page = upload(staff, content, name)
 
-    assert f"This file changes nothing: its {MAX_ROWS:,} pets are like that already." in page.content.decode()
+    assert f"This file changes nothing: its {MAX_COUNTED:,} pets are like that already." in page.content.decode()
     assert b"2026-11-01T00:00:00+00:00" in content
 
 
@@ -94,7 +94,7 @@ def test_the_largest_export_is_no_larger_than_an_import(staff: Client) -> None:
         text = "'" + character * 254
         Pet.objects.update(name=text, tag=text)
         for file_format in (CSV, JSON):
-            assert len(exported(staff, file_format).content) / 10 * MAX_ROWS < MAX_BYTES, character
+            assert len(exported(staff, file_format).content) / 10 * MAX_COUNTED < MAX_BYTES, character
 
 
 def test_the_export_page_and_the_audit_show_the_number_of_pets_and_the_filter(
@@ -103,13 +103,13 @@ def test_the_export_page_and_the_audit_show_the_number_of_pets_and_the_filter(
     Pet.objects.bulk_create(Pet(name="Rex", tag="rabbit", status="pending") for _ in range(3))
 
     page = staff.get(f"{EXPORT}?tag=rabbit&status__exact=pending").content.decode()
-    assert "Download 3 pets (status pending, tag “<bdi>rabbit</bdi>”)." in page
+    assert "Download 3 pets (Status “<bdi>Pending</bdi>”, Tag “<bdi>rabbit</bdi>”)." in page
     assert "Download 3 pets." in staff.get(EXPORT).content.decode()
     assert f'href="{EXPORT}?q=Rex"' in staff.get(LIST, {"q": "Rex"}).content.decode()
     exported(staff, query="?status__exact=pending")
     entry = Event.objects.get(kind="exported")
     assert (entry.account_name, entry.record_type, entry.count) == ("admin", "pets.pet", 3)
-    assert entry.message == "Exported as CSV. Filter: status pending."
+    assert entry.message == "Exported as CSV. Filter: Status “Pending”."
     monkeypatch.setattr(bounded_paginator, "MAX_COUNTED", 2)
     for response in (staff.get(EXPORT), staff.post(EXPORT, {"format": "csv"})):
         page = response.content.decode()
@@ -128,7 +128,7 @@ def test_a_page_for_paper_has_all_pets_of_the_list_in_its_order_or_says_that_it_
 
     page = staff.get(PRINT, {"tag": "DOG", "o": "name"}).content.decode()
     assert names(page) == [f"Rex {number:02}" for number in range(70)]
-    assert "70 pets: tag “<bdi>DOG</bdi>”." in page
+    assert "70 pets: Tag “<bdi>DOG</bdi>”." in page
     assert f'href="{LIST}?o=name&amp;tag=DOG"' in page
     assert f'href="{PRINT}?tag=DOG"' in staff.get(LIST, {"tag": "DOG"}).content.decode()
     monkeypatch.setattr(export_page, "MAX_PRINTED", 2)

@@ -14,10 +14,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from pets.admin.changes.import_pages import MAX_BYTES, MAX_SHOWN
-from pets.admin.lists.export_page import MAX_ROWS
 from pets.fields import new_pet_id
 from pets.models import Pet, Upload
 from pets.services import create_pet
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.journal.models import Event, Item
 from store.services import inventory_counts
 from tests.backoffice.pages import messages
@@ -181,7 +181,7 @@ def errors(page: Any) -> list[str]:
         ("[]", "pets.json", "There are no pets in this file."),
         ("PK\x03\x04", "pets.ods", "The file name must end with .xlsx, .tsv, .txt, .csv, .json, .jsonl, .ndjson."),
         ("name\nRex\n", "pets", "The file name must end with"),
-        ("name\n" + "Rex\n" * (MAX_ROWS + 1), "pets.csv", "The file has more than 10,000 pets."),
+        ("name\n" + "Rex\n" * (MAX_COUNTED + 1), "pets.csv", "The file has more than 10,000 pets."),
         (b"name\nRex\n", "pets.xlsx", "The file is no workbook that can be read"),
         (workbook([["Name", "Art"]]), "pets.xlsx", "There are no pets in this file."),
         (workbook([["column"] * 200, ["x"] * 200]), "pets.xlsx", "Line 1: more than 60 columns: delete all but"),
