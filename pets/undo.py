@@ -16,11 +16,13 @@ from petservice.journal.recording import Change, Values, add_event
 def change_of(pet: Pet, before: Values | None, after: Values) -> Change:
     """Return a change, given the values of the changed fields; a pet that was added has none before.
 
-    The pet has the time of its sale as it was before the change, so that an undo restores it. Its name is the new one.
+    The pet has the time of its sale as it was before the change, so that an undo restores it, and the version of then,
+    which the change raises by one. Its name is the new one.
     """
     if before and before.get("status") == Pet.Status.SOLD:
         before = before | {"sold_at": pet.sold_at}
-    return Change(pet.pk, after.get("name", pet.name), before, after)
+    version = pet.version if before is None else pet.version + 1
+    return Change(pet.pk, after.get("name", pet.name), before, after, version=version)
 
 
 def add_event_of_change(
@@ -33,7 +35,6 @@ def add_event_of_change(
             kind = Event.Kind.SOLD
         elif all({*after} == {"status"} for after in fields):
             kind = Event.Kind.STATUS
-    changes = _with_versions(changes)
     return add_event(request, kind, target=Pet, message=summary, changes=changes, permissions=permissions)
 
 
@@ -129,11 +130,4 @@ def _restore(changed: Sequence[tuple[Pet, Values]]) -> list[Change]:
     pets = [pet for pet, _ in changed]
     fields = [*EDITABLE, "sold_at"]
     trash.write_with_sales(pets, update_conflicts=True, unique_fields=["id"], update_fields=fields)
-    return _with_versions(changes)
-
-
-def _with_versions(changes: Sequence[Change]) -> list[Change]:
-    """Return changes that were just made to locked pets, with the versions of the pets after them."""
-    ids = [change.record_id for change in changes]
-    versions = dict(Pet.objects.filter(pk__in=ids).values_list("pk", "version"))
-    return [change._replace(version=versions.get(change.record_id)) for change in changes]
+    return changes

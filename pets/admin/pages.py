@@ -165,7 +165,7 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        may_see = is_id(object_id) and self.has_view_or_change_permission(request)
+        may_see = self.has_view_or_change_permission(request)
         if may_see and (response := deleted_meanwhile(request, object_id)):
             return response
         return super().change_view(request, object_id, form_url, extra_context)

@@ -23,26 +23,19 @@ from petservice.admin_pages.bounded_paginator import BoundedPaginator, MoreThan,
 _MAX_READ_BY_KEY = 1000
 
 
-class OrderedChangeList(ChangeList):
-    """A list in the order of the admin class, which has an index, and not in that of the URL."""
+class BoundedChangeList(ChangeList):
+    """A list that counts a limited number of rows, and shows the nearest page to one that does not exist."""
 
     @property
     def can_select_all(self) -> bool:
         """Return whether an action accepts all pets of the list."""
         return not isinstance(self.result_count, MoreThan)
 
-    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        self.query = self.query.strip()  # pasted ids and names often have white space around them
-        return super().get_queryset(request, exclude_parameters)
-
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         self.page_num = self.paginator.validate_number(self.page_num)
         if self.result_count <= self.list_per_page:  # to find few rows takes long, and the count has done it
             self.result_list = self.paginator.object_list if self.result_count else self.queryset.none()
-
-    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
-        return list(self.model_admin.get_ordering(request))
 
 
 class SearchPaginator(BoundedPaginator):
@@ -63,17 +56,17 @@ class SearchPaginator(BoundedPaginator):
         return RowCount(len(found)) if len(found) <= maximum else MoreThan(maximum)
 
 
-class OrderedList(admin.ModelAdmin):
-    """A mixin of pages whose list has the order of the admin class and counts a limited number of rows."""
+class BoundedList(admin.ModelAdmin):
+    """A mixin of pages whose list counts a limited number of rows."""
 
     paginator = BoundedPaginator
     sortable_by = ()
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[OrderedChangeList]:
-        return OrderedChangeList
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[BoundedChangeList]:
+        return BoundedChangeList
 
 
-class PetChangeList(OrderedChangeList):
+class PetChangeList(BoundedChangeList):
     """A list of pets, with the filters above it."""
 
     def get_filters(self, request: HttpRequest) -> Any:
@@ -86,6 +79,7 @@ class PetChangeList(OrderedChangeList):
         return [], False, {}, False, bool(self.filters)
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        self.query = self.query.strip()  # pasted ids and names often have white space around them
         return self.found(super().get_queryset(request, exclude_parameters))  # which reads the filters as well
 
     def found(self, pets: QuerySet[Any]) -> QuerySet[Any]:
