@@ -24,7 +24,7 @@ from pets.admin.changes.selection import checkbox
 from pets.admin.lists.changelist import PetChangeList, SearchPaginator
 from pets.admin.lists.columns import created_by_api, status_badge, status_menu
 from pets.admin.lists.export_page import export_view, print_view
-from pets.admin.lists.saved_filters import remove_filter_view, save_filter_view
+from pets.admin.lists.saved_filters import saved_filters_view
 from pets.admin.lists.sqlite_lists import SQLitePetChangeList
 from pets.fields import EDITABLE, OPTIONAL_TEXTS
 from pets.models import Pet
@@ -63,8 +63,7 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
     # Views by the last part of their URLs, and who may use each; a view gets this object and the request.
     views: ClassVar[Any] = {
         "tags": (tags_view, may_see_list),
-        "save_filter": (save_filter_view, may_see_list),
-        "remove_filter": (remove_filter_view, may_see_list),
+        "saved_filters": (saved_filters_view, may_see_list),
         "import": (upload_view, may_import),
         "import_columns": (columns_view, may_import),
         "process_import": (confirmation_view, may_import),

@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 
 from pets import trash
 from pets.admin.changes.selection import within_limit
-from pets.admin.lists.changelist import BoundedList
 from pets.admin.lists.columns import created_by_api, status_badge
 from pets.models import Pet, TrashedPet
 from pets.models.pet import count_of_pets
@@ -25,7 +24,7 @@ from petservice.journal.recording import add_event, type_of
 
 
 @admin.register(TrashedPet)
-class TrashAdmin(BoundedList, ReadOnlyPages):
+class TrashAdmin(ReadOnlyPages):
     """The pages of deleted pets. Staff who may delete pets put them back."""
 
     list_display: Any = ("record_name", "tag", "status", "deleted", "deleted_by")

@@ -4,19 +4,17 @@ from typing import Any, ClassVar
 
 from django.db.models import Manager, QuerySet
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
 from pets.models.pet import Pet
 from petservice.journal.models import Event, Item
 
 # The fields whose values a pet has in the trash.
-_TIMES = ("created_at", "sold_at")
-_FIELDS = [field.attname for field in Pet._meta.concrete_fields if field.attname != "id"]
+_FIELDS = [field for field in Pet._meta.concrete_fields if not field.primary_key]
 
 
 def values_of(pet: Pet) -> dict[str, Any]:
     """Return all values of a pet but its id, as the journal keeps them."""
-    return {name: getattr(pet, name) for name in _FIELDS}
+    return {field.attname: getattr(pet, field.attname) for field in _FIELDS}
 
 
 class _InTrash(Manager["TrashedPet"]):
@@ -44,9 +42,9 @@ class TrashedPet(Item):
     def pet(self) -> Pet:
         """Return the pet as it was, which is not in the database."""
         # A newer version, which runs beside this one during an upgrade, may know more fields.
-        values: dict[str, Any] = {name: value for name, value in (self.before or {}).items() if name in _FIELDS}
-        times = {name: parse_datetime(values[name]) if values.get(name) else None for name in _TIMES}
-        return Pet(pk=self.record_id, **values | times)
+        before = self.before or {}
+        values = {one.attname: one.to_python(before[one.attname]) for one in _FIELDS if one.attname in before}
+        return Pet(pk=self.record_id, **values)
 
 
 class RecentChange(Event):

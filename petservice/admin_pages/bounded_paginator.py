@@ -1,9 +1,11 @@
-"""The paginator of the lists of the admin, whose cost does not grow with the number of rows."""
+"""The lists of the admin and their paginator, whose cost does not grow with the number of rows."""
 
 from typing import Any
 
+from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import EmptyPage, Paginator
 from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.utils.functional import cached_property
 
 # Maximum number of rows that a list counts and shows, so that a page stays fast. Staff filter longer lists. It is also
@@ -44,3 +46,18 @@ class BoundedPaginator(Paginator):
             return super().validate_number(number)
         except EmptyPage:
             return 1 if int(number) < 1 else self.num_pages
+
+
+class BoundedChangeList(ChangeList):
+    """A list that counts a limited number of rows, and shows the nearest page to one that does not exist."""
+
+    @property
+    def can_select_all(self) -> bool:
+        """Return whether an action accepts all pets of the list."""
+        return not isinstance(self.result_count, MoreThan)
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.page_num = self.paginator.validate_number(self.page_num)
+        if self.result_count <= self.list_per_page:  # to find few rows takes long, and the count has done it
+            self.result_list = self.paginator.object_list if self.result_count else self.queryset.none()

@@ -7,6 +7,7 @@ from django.db.models import QuerySet, TextChoices
 from django.http import HttpRequest
 from django.utils.html import format_html
 
+from petservice.admin_pages.bounded_paginator import BoundedChangeList, BoundedPaginator
 from petservice.db.folding import fold
 
 
@@ -48,7 +49,13 @@ class AdministratorsOnly(admin.ModelAdmin):
 
 
 class ReadOnlyPages(BoundedSearch):
-    """A mixin of pages that add, change and delete no record, and whose lists refuse conditions in the URL."""
+    """A mixin of pages that add, change and delete no record, and whose bounded lists refuse conditions in the URL."""
+
+    paginator = BoundedPaginator
+    sortable_by = ()
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[BoundedChangeList]:
+        return BoundedChangeList
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)

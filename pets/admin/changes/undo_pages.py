@@ -14,7 +14,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pets import undo
-from pets.admin.lists.changelist import BoundedList
 from pets.models import RecentChange
 from pets.models.pet import count_of_pets
 from pets.permissions import may_see_list
@@ -47,7 +46,7 @@ def with_undo(pages: ModelAdmin, request: HttpRequest, message: Any, event: Even
 
 
 @admin.register(RecentChange)
-class UndoAdmin(BoundedList, ReadOnlyPages):
+class UndoAdmin(ReadOnlyPages):
     """The pages of the changes of the last hour. Staff with the permissions that a change needed may undo it."""
 
     list_display = ("at", "account_name", "change", "count", "undo_link")

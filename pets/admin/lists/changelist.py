@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
-from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR, ChangeList
+from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR
 from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.http import HttpRequest
@@ -17,25 +16,10 @@ from pets.admin.lists.suggestions import Filter, Suggestion, suggestions
 from pets.models import SavedFilter
 from pets.search.words import search
 from petservice.admin_pages import bounded_paginator
-from petservice.admin_pages.bounded_paginator import BoundedPaginator, MoreThan, RowCount
+from petservice.admin_pages.bounded_paginator import BoundedChangeList, BoundedPaginator, MoreThan, RowCount
 
 # Maximum number of pets that a list reads by their keys, which takes PostgreSQL 50 µs for each of thousands.
 _MAX_READ_BY_KEY = 1000
-
-
-class BoundedChangeList(ChangeList):
-    """A list that counts a limited number of rows, and shows the nearest page to one that does not exist."""
-
-    @property
-    def can_select_all(self) -> bool:
-        """Return whether an action accepts all pets of the list."""
-        return not isinstance(self.result_count, MoreThan)
-
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        self.page_num = self.paginator.validate_number(self.page_num)
-        if self.result_count <= self.list_per_page:  # to find few rows takes long, and the count has done it
-            self.result_list = self.paginator.object_list if self.result_count else self.queryset.none()
 
 
 class SearchPaginator(BoundedPaginator):
@@ -54,16 +38,6 @@ class SearchPaginator(BoundedPaginator):
         if len(found) <= min(maximum, _MAX_READ_BY_KEY):
             self.object_list = rows.model._default_manager.filter(pk__in=found).order_by(*rows.query.order_by)
         return RowCount(len(found)) if len(found) <= maximum else MoreThan(maximum)
-
-
-class BoundedList(admin.ModelAdmin):
-    """A mixin of pages whose list counts a limited number of rows."""
-
-    paginator = BoundedPaginator
-    sortable_by = ()
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[BoundedChangeList]:
-        return BoundedChangeList
 
 
 class PetChangeList(BoundedChangeList):

@@ -39,11 +39,17 @@ def kept(query: Mapping[str, Any]) -> str:
     return urlencode(found | {ORDER_VAR: order} if found and is_order(order) else found)
 
 
-def save_filter_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
-    """Save the search, the filters and the order of a list under a name."""
-    if request.method != "POST":  # the login page redirects here without the form
-        return _back("")
+def saved_filters_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
+    """Save the search, the filters and the order of a list under a name, or remove such a saved filter."""
     query = kept(QueryDict(request.POST.get("query", "")))
+    if "filter" in request.POST:
+        _remove(request)
+    elif request.method == "POST":  # the login page redirects here without the form
+        _save(request, query)
+    return HttpResponseRedirect(reverse("admin:pets_pet_changelist", query=QueryDict(query)))
+
+
+def _save(request: HttpRequest, query: str) -> None:
     form = SavedFilterForm(request.POST.dict() | {"query": query})
     if form.is_valid():
         name, is_shared = form.cleaned_data["name"], form.cleaned_data["is_shared"]
@@ -58,23 +64,15 @@ def save_filter_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
             messages.success(request, f"The filter “{name}” is saved. {whom} a link above the list.")
     for name, errors in form.errors.items():
         messages.error(request, f"{form[name].label}: {' '.join(map(str, errors))} Nothing was saved.")
-    return _back(query)
 
 
-def remove_filter_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
+def _remove(request: HttpRequest) -> None:
     """Remove a saved filter of the user. Administrators remove those that others share, who may have left."""
-    if request.method != "POST":  # the login page redirects here without the form
-        return _back("")
     own = Q(owner_id=request.user.pk)
     removable = SavedFilter.objects.filter(own | Q(is_shared=True) if request.user.is_superuser else own)
-    saved = next((one for one in removable if str(one.pk) == request.POST.get("filter")), None)
+    saved = next((one for one in removable if str(one.pk) == request.POST["filter"]), None)
     if saved is None:
         messages.info(request, "This filter is removed already.")
     else:
         saved.delete()
         messages.success(request, f"The filter “{saved}” is removed. No pet was changed.")
-    return _back(kept(QueryDict(request.POST.get("query", ""))))
-
-
-def _back(query: str) -> HttpResponse:
-    return HttpResponseRedirect(reverse("admin:pets_pet_changelist", query=QueryDict(query)))
