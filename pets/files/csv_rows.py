@@ -12,7 +12,7 @@ from statistics import median_low
 from typing import IO
 
 from pets.files.columns import HEADER_WITHIN, known_columns, likely_header
-from pets.files.rows import INVISIBLE, VISIBLE, BrokenFileError, File, Rows, is_utf_16
+from pets.files.rows import INVISIBLE, VISIBLE, BrokenFileError, Rows, is_utf_16
 from petservice.admin_pages.csv_files import unescape
 
 # Maximum number of characters that are read of a line, so that no line fills the memory.
@@ -28,12 +28,13 @@ _SEPARATOR_LINE = re.compile(r'\ufeff*"?sep=([\t!#-~])"?[\s,;]*', re.IGNORECASE)
 _VISIBLE_TEXT = re.compile(f'[^{INVISIBLE},;|"]')
 
 
-def csv_rows(file: File, encoding: str = "") -> Rows:
+def csv_rows(file: IO[bytes], encoding: str = "") -> Rows:
     """Yield the header and the rows of a file, which is UTF-8 or UTF-16 unless an encoding is given."""
-    start = file.peek(4)
-    if start.startswith(_ARCHIVE):
+    start = file.read(len(_ARCHIVE))
+    file.seek(0)
+    if start == _ARCHIVE:
         raise BrokenFileError(0, "The file is a workbook or an archive, and no text: give its name the ending .xlsx.")
-    encoding = encoding or ("utf-16" if is_utf_16(start) else "utf-8-sig")
+    encoding = encoding or ("utf-16" if is_utf_16(file) else "utf-8-sig")
     text = io.TextIOWrapper(file, encoding=encoding, newline="")
     number = 1
     try:

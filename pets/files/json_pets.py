@@ -4,12 +4,11 @@ import codecs
 import json
 import re
 from functools import partial
-from typing import Any
+from typing import IO, Any
 
 import orjson
 
-from pets.files.rows import COLUMNS, KNOWN_COLUMNS, BrokenFileError, File, Values, column_of, is_utf_16, unknown_columns
-from petservice.admin_pages.csv_files import BYTE_ORDER_MARK
+from pets.files.rows import COLUMNS, KNOWN_COLUMNS, BrokenFileError, Values, column_of, is_utf_16, unknown_columns
 
 # Maximum number of bytes that are read of a line, so that no line fills the memory.
 _MAX_LINE_LENGTH = 1 << 20
@@ -24,12 +23,12 @@ _DECODER = json.JSONDecoder(parse_int=str)
 _NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding."
 
 
-def json_pets(file: File) -> Values:
+def json_pets(file: IO[bytes]) -> Values:
     """Read a JSON array if the first character is `[`, or else JSON lines."""
-    source: Any = codecs.EncodedFile(file, "utf-8", "utf-16") if is_utf_16(file.peek(2)) else file
+    source: Any = codecs.EncodedFile(file, "utf-8", "utf-16") if is_utf_16(file) else file
     is_beginning = True
     for number, line in enumerate(iter(partial(source.readline, _MAX_LINE_LENGTH), b""), start=1):
-        text = line.lstrip(BYTE_ORDER_MARK)  # also several of them, because JSON begins with none of its bytes
+        text = line.lstrip(codecs.BOM_UTF8)  # also several of them, because JSON begins with none of its bytes
         if is_beginning and text.lstrip().startswith(b"["):
             content = text + source.read(MAX_ARRAY_BYTES)
             if source.read(1):

@@ -3,11 +3,12 @@
 from collections.abc import Generator
 from contextlib import closing
 from itertools import islice
+from typing import IO
 
 from pets.files.columns import OWN, ColumnMapping, known_columns, values
 from pets.files.csv_rows import csv_rows
 from pets.files.json_pets import json_pets
-from pets.files.rows import KNOWN_COLUMNS, BrokenFileError, File, Line, Rows, checked, column_of
+from pets.files.rows import KNOWN_COLUMNS, BrokenFileError, Line, Rows, checked, column_of
 from pets.files.workbook import workbook_rows
 
 # Maximum number of columns with a name, which people can read, and of all columns, because each row takes time and
@@ -15,7 +16,7 @@ from pets.files.workbook import workbook_rows
 _MAX_NAMED, _MAX_COLUMNS = 60, 1000
 
 
-def rows(file: File, kind: str, mapping: ColumnMapping) -> Rows:
+def rows(file: IO[bytes], kind: str, mapping: ColumnMapping) -> Rows:
     """Yield the header and the rows of a table, which is "csv" or "xlsx". Raises BrokenFileError."""
     with closing(workbook_rows(file, mapping.sheet) if kind == "xlsx" else csv_rows(file, mapping.encoding)) as found:
         header = next(found)
@@ -33,7 +34,7 @@ def rows(file: File, kind: str, mapping: ColumnMapping) -> Rows:
         yield from found
 
 
-def checked_lines(file: File, kind: str, mapping: ColumnMapping = OWN) -> Generator[Line]:
+def checked_lines(file: IO[bytes], kind: str, mapping: ColumnMapping = OWN) -> Generator[Line]:
     """Yield the lines of a file, which is "csv", "xlsx", or else an array or lines of JSON.
 
     If the rest of the file cannot be split into rows, the last line has an error. Close the generator before the file,

@@ -1,11 +1,10 @@
 """The rows of a file of pets, and the checks of their values."""
 
 import codecs
-import io
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, TypeAlias
+from typing import IO, Any, NamedTuple
 
 from rest_framework.exceptions import ValidationError
 
@@ -26,10 +25,6 @@ class Line(NamedTuple):
     number: int
     values: dict[str, Any]
     errors: list[str] = []
-
-
-# A file of which readers can look at the beginning.
-File: TypeAlias = "io.BufferedReader[Any] | io.BufferedRandom"
 
 
 class BrokenFileError(ValueError):
@@ -136,9 +131,11 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {column: _check_of_text(column) for c
 _CHECKS |= {"id": _id, "status": _status, "created_at": _created_at}
 
 
-def is_utf_16(start: bytes) -> bool:
+def is_utf_16(file: IO[bytes]) -> bool:
     """Return whether the beginning of a file says that it is UTF-16, as spreadsheets write “Unicode text”."""
-    return start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    start = file.read(2)
+    file.seek(0)
+    return start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def column_of(name: str) -> str:

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime, time
 from itertools import chain, islice
-from typing import Any
+from typing import IO, Any
 from zipfile import ZipFile
 
 from openpyxl import Workbook, load_workbook
 
 from pets.files.columns import HEADER_WITHIN, likely_header
-from pets.files.rows import VISIBLE, BrokenFileError, File, Rows
+from pets.files.rows import VISIBLE, BrokenFileError, Rows
 from petservice.admin_pages.csv_files import unescape
 
 # Maximum number of bytes of all parts of a workbook, which may be compressed a thousandfold.
@@ -58,7 +58,7 @@ _LARGE = (
 )
 
 
-def workbook_rows(file: File, name: str = "") -> Rows:
+def workbook_rows(file: IO[bytes], name: str = "") -> Rows:
     """Yield the header and the rows of the first visible sheet, or of another one, as texts."""
     with _opened(file) as (workbook, archive):
         sheet = next((sheet for sheet in _sheets(workbook) if name in ("", sheet.title)), None)
@@ -88,7 +88,7 @@ def workbook_rows(file: File, name: str = "") -> Rows:
 
 
 @contextmanager
-def _opened(file: File) -> Iterator[tuple[Workbook, ZipFile]]:
+def _opened(file: IO[bytes]) -> Iterator[tuple[Workbook, ZipFile]]:
     file.seek(0)
     start = file.read(len(_OLE))
     try:

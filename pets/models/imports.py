@@ -1,10 +1,8 @@
 """Files of pets: uploads of staff, and what was imported."""
 
-import io
 import uuid
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Any, cast
 
 from django.conf import settings
 from django.db import models
@@ -34,10 +32,6 @@ class Upload(models.Model):
     digest = models.CharField(max_length=64)  # of the pets before; see pets.files.import_diff. Empty before the preview
     mapping = models.JSONField(null=True)  # a pets.files.columns.ColumnMapping, if the columns are not those of pets
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
-
-    def open(self) -> "io.BufferedReader[Any]":
-        """Return the content as a file."""
-        return io.BufferedReader(cast(Any, io.BytesIO(self.content)))
 
     @property
     def content_digest(self) -> str:

@@ -7,10 +7,9 @@ another one, so that an exported and imported text is unchanged.
 import csv
 import re
 from collections.abc import Generator, Iterable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
-# Spreadsheets recognize UTF-8 by this mark at the beginning.
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # The list of OWASP ("CSV Injection"): the signs, their full-width forms, and white space that spreadsheets skip.
 _SIGN = "=+\\-@＝＋－＠"  # noqa: RUF001  # full-width on purpose
 _DANGEROUS = re.compile(f"'*[{_SIGN}\t\r\n]")
@@ -35,15 +34,9 @@ def unescape(cell: str) -> str:
     return cell[1:] if _ESCAPED.match(cell) else cell
 
 
-class _Encoder:
-    """A file whose writer returns each row in place of writing it."""
-
-    def write(self, row: str) -> bytes:
-        return row.encode()
-
-
 def parts(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Generator[bytes]:
     """Yield the rows of a file, the header first."""
-    write: Any = csv.writer(_Encoder()).writerow
+    # The method of a csv.writer returns what that of its file returns.
+    write: Any = csv.writer(SimpleNamespace(write=str.encode)).writerow
     yield write(header)
     yield from map(write, rows)

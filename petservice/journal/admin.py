@@ -1,5 +1,6 @@
 """The read-only pages of the audit in the admin, for administrators."""
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
-from petservice.admin_pages.csv_files import BYTE_ORDER_MARK, escape, parts
+from petservice.admin_pages.csv_files import escape, parts
 from petservice.admin_pages.mixins import AdministratorsOnly, ReadOnlyPages
 from petservice.admin_pages.staff_page import staff_page
 from petservice.journal.filters import EventFilterForm
@@ -83,7 +84,7 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
         message = f"Audit exported as CSV. Filter: {form.in_words() or 'none'}."
         export = add_event(request, Event.Kind.EXPORTED, target=Event, message=message, count=count)
         events = form.events().filter(pk__lt=export.pk)
-        content = [BYTE_ORDER_MARK, *parts(_HEADER, _rows(events))]
+        content = [BOM_UTF8, *parts(_HEADER, _rows(events))]
         response = HttpResponse(content, content_type="text/csv; charset=utf-8")
         response.headers["Content-Disposition"] = f'attachment; filename="audit-{timezone.localdate()}.csv"'
         return response

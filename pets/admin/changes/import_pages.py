@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import asdict
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -159,7 +160,7 @@ def _preview(request: HttpRequest, upload: Upload) -> HttpResponse:
 
 def _lines(request: HttpRequest, upload: Upload) -> list[Line]:
     """Return the lines of the file, at most one more than the limit."""
-    found = checked_lines(upload.open(), upload.kind, ColumnMapping.stored(upload.mapping))
+    found = checked_lines(BytesIO(upload.content), upload.kind, ColumnMapping.stored(upload.mapping))
     lines = [*islice(found, MAX_COUNTED + 1)]
     for line in lines:
         # The creator of a new pet is the user who imports it, not the creator that the file names.

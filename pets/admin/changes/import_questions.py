@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
+from io import BytesIO
 from itertools import islice
 from typing import Any
 
@@ -41,7 +42,7 @@ class Table:
 
     def __init__(self, upload: Upload, mapping: ColumnMapping) -> None:
         """Read a table. Raises BrokenFileError."""
-        with closing(rows(upload.open(), upload.kind, mapping)) as found:
+        with closing(rows(BytesIO(upload.content), upload.kind, mapping)) as found:
             self.number, header = next(found)
             self.header = [*header]
             lines = [*islice(found, MAX_COUNTED + 1)]

@@ -1,5 +1,6 @@
 """The pages of the admin that hand over a list of pets: as a file, and on one page for paper."""
 
+from codecs import BOM_UTF8
 from typing import Any
 
 from django import forms
@@ -15,7 +16,6 @@ from pets.files.writing import EXPORTED, XLSX, workbook, write
 from pets.models import Pet
 from pets.models.pet import count_of_pets
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
-from petservice.admin_pages.csv_files import BYTE_ORDER_MARK
 from petservice.admin_pages.staff_page import staff_page
 from petservice.journal.models import Event
 from petservice.journal.recording import add_event
@@ -65,7 +65,7 @@ def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
 
 def _file(rows: list[Any], file_format: str, name: str) -> HttpResponse:
     if file_format == "csv":
-        content, content_type = BYTE_ORDER_MARK + b"".join(write(rows, "csv", _COLUMNS)), "text/csv"
+        content, content_type = BOM_UTF8 + b"".join(write(rows, "csv", _COLUMNS)), "text/csv"
     elif file_format == "xlsx":
         content, content_type = workbook(rows, _COLUMNS[1:]), XLSX
     else:  # an array with one pet per line

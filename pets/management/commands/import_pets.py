@@ -11,7 +11,7 @@ from pathlib import Path
 from secrets import randbelow
 from shutil import copyfileobj
 from tempfile import TemporaryFile
-from typing import Any
+from typing import IO, Any
 
 from django.core.management.base import CommandError
 from django.db import IntegrityError, connection, transaction
@@ -23,7 +23,7 @@ from pets.files.columns import DATES, OWN, ColumnMapping
 from pets.files.csv_rows import ENCODINGS
 from pets.files.import_diff import errors_in
 from pets.files.reading import checked_lines
-from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, File, Line
+from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, Line
 from pets.management.terminal import STANDARD_STREAM, all_or_nothing, format_of, progress
 from pets.models import ImportedFile, Pet
 from pets.models.pet import count_of_pets
@@ -179,7 +179,7 @@ def _pair_with(meanings: Collection[str]) -> Callable[[str], tuple[str, str]]:
     return parse
 
 
-def _read(source: File, kind: str, mapping: ColumnMapping) -> Iterator[list[Line]]:
+def _read(source: IO[bytes], kind: str, mapping: ColumnMapping) -> Iterator[list[Line]]:
     """Yield batches of the lines of a file, from its beginning."""
     source.seek(0)
     with closing(checked_lines(source, kind, mapping)) as lines:
@@ -188,7 +188,7 @@ def _read(source: File, kind: str, mapping: ColumnMapping) -> Iterator[list[Line
 
 
 @contextmanager
-def _opened(file: str) -> Iterator[File]:
+def _opened(file: str) -> Iterator[Any]:
     """Open a file. Pipes are copied to the disk, because a file is read twice, and a workbook from its end."""
     if file != STANDARD_STREAM and Path(file).is_file():
         with Path(file).open("rb") as source:
