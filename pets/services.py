@@ -1,13 +1,13 @@
 """The writes of the API to pets, each in one transaction and independent of HTTP."""
 
 from datetime import datetime, timedelta
-from typing import Any, Unpack
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
 from pets import creator
-from pets.fields import OPTIONAL_TEXTS, OptionalTexts
+from pets.fields import OPTIONAL_TEXTS
 from pets.models import IdempotencyRecord, Pet
 from petservice.apikeys.models import APIKey
 from petservice.db.backend import backend
@@ -26,7 +26,7 @@ class IdempotencyKeyInUseError(Exception):
     """Another request with this key is still running."""
 
 
-def create_pet(*, name: str, created_by: str | None = None, **optional: Unpack[OptionalTexts]) -> Pet:
+def create_pet(*, name: str, created_by: str | None = None, **optional: str | None) -> Pet:
     """Create an available pet. `created_by` is a text that pets.creator makes."""
     return Pet.objects.create(name=name, created_by=created_by, **optional)
 
@@ -37,7 +37,7 @@ def create_pet_once(
     idempotency_key: str,
     name: str,
     now: datetime | None = None,
-    **optional: Unpack[OptionalTexts],
+    **optional: str | None,
 ) -> tuple[Pet, bool]:
     """Create a pet once for each idempotency key of an API key, and return it and whether it is new.
 
