@@ -20,15 +20,11 @@ from petservice.journal.recording import type_of
 
 @cache  # a list names the type of each event
 def record_types() -> dict[str, str]:
-    """Return the names of the models of which the audit has records, by their names in the audit."""
+    """Return the names of the models of which the audit has records, in order, by their names in the audit."""
     models = sorted(filter(admin.site.is_registered, apps.get_models()), key=lambda model: model._meta.proxy)
     types = {type_of(model): str(model._meta.verbose_name) for model in models}
     types.pop(type_of(Item))  # the trash shows items; its records are those of pets
-    return types | {type_of(Event): "audit"}
-
-
-def _record_type_choices() -> list[tuple[str, str]]:
-    return [("", "All"), *sorted(record_types().items(), key=lambda one: one[1])]
+    return dict(sorted((types | {type_of(Event): "audit"}).items(), key=lambda one: one[1]))
 
 
 class EventFilterForm(FilterForm):
@@ -38,7 +34,9 @@ class EventFilterForm(FilterForm):
         required=False, max_length=150, widget=forms.TextInput({"list": "persons", "autocomplete": "off"})
     )
     kind = forms.ChoiceField(required=False, choices=[("", "All"), *Event.Kind.choices])
-    record_type = forms.ChoiceField(required=False, label="Record", choices=_record_type_choices)
+    record_type = forms.ChoiceField(
+        required=False, label="Record", choices=lambda: [("", "All"), *record_types().items()]
+    )
     record_id = forms.CharField(required=False, max_length=255, label="Record ID")
     day_from = DayField(label=format_lazy("From ({})", zone_name()))
     day_to = DayField(label=format_lazy("To ({})", zone_name()))

@@ -20,7 +20,7 @@ _NEWEST = 10_000
 # Number of words that are enough, because a client can give each pet many words that are like one another.
 _MAX_COMPARED = 20_000
 # The least likeness of two words, by difflib. One wrong letter of three lowers it to two thirds.
-_LIKENESS, _LIKENESS_OF_SHORT, _SHORT = 0.75, 0.65, 4
+_LIKENESS = 0.65
 
 
 # The text and the URL of a list that has at least one pet.
@@ -67,7 +67,6 @@ def _nearest_words(unknown: Sequence[str]) -> dict[str, str]:
             break
     nearest = {}
     for word in unknown:
-        likeness = _LIKENESS_OF_SHORT if len(word) <= _SHORT else _LIKENESS
-        for one in get_close_matches(fold(word), words, n=1, cutoff=likeness):
+        for one in get_close_matches(fold(word), words, n=1, cutoff=_LIKENESS):
             nearest[word] = words[one]
     return nearest
