@@ -70,9 +70,8 @@ class TrashAdmin(ReadOnlyPages):
     @admin.action(description="Put back selected pets", permissions=["put_back"])
     def put_back_selected(self, request: HttpRequest, queryset: QuerySet[TrashedPet]) -> HttpResponse | None:
         """Put the selected pets back."""
-        keys = [int(key) for key in request.POST.getlist(ACTION_CHECKBOX_NAME)]
-        if request.POST.get("select_across", "0") not in ("", "0"):
-            keys = [*queryset.values_list("pk", flat=True)[: MAX_COUNTED + 1]]
+        keys = [*queryset.values_list("pk", flat=True)[: MAX_COUNTED + 1]]
+        chosen = max(len(keys), len(request.POST.getlist(ACTION_CHECKBOX_NAME)))
         if not within_limit(request, keys):
             return None
         with transaction.atomic():
@@ -82,7 +81,7 @@ class TrashAdmin(ReadOnlyPages):
         if taken:
             message = f"A pet with the same ID exists already, so these stay in the trash: {first_names(taken)}."
             self.message_user(request, message, messages.WARNING)
-        if gone := len(keys) - len(back) - len(taken):
+        if gone := chosen - len(back) - len(taken):
             message = f"{count_of_pets(gone)} could not be put back: not in the trash any more."
             self.message_user(request, message, messages.WARNING)
         if back:
