@@ -76,13 +76,11 @@ class Exporter:
                 f"Metrics cannot be served at METRICS_BIND={os.environ['METRICS_BIND']} ({error.strerror}): name an "
                 "address of this machine with a port that is free, for example METRICS_BIND=127.0.0.1:9100"
             ) from error
+        # A worker that outlives the master must not keep the address.
+        os.register_at_fork(after_in_child=self._server.socket.close)
         for folder in parent.glob(f"{prefix}*"):  # of services that were killed: the address is this one's now
             if folder != self._folder and folder.lstat().st_uid == os.getuid():
                 shutil.rmtree(folder, ignore_errors=True)
-
-    def close_in_worker(self) -> None:
-        """Close a worker's inherited listening socket, so that the address is free once the master ends."""
-        self._server.socket.close()
 
     def worker_ended(self, pid: int) -> None:
         """Keep the counters of an ended worker process, and drop its gauges."""

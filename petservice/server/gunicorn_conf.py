@@ -97,8 +97,6 @@ def post_fork(server: Any, worker: Any) -> None:
         signal.signal(stop, lambda *_: sys.exit(0))
     if server.SIG_QUEUE.qsize() > worker.signals_before:
         sys.exit(0)  # a signal came before these handlers; if it was for the master, that starts another worker
-    if _exporter is not None:
-        _exporter.close_in_worker()
 
 
 def worker_abort(worker: Any) -> None:
