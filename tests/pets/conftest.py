@@ -2,6 +2,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from django.test import Client
 
 
 @pytest.fixture
@@ -14,3 +15,8 @@ def file(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return make
+
+
+@pytest.fixture
+def staff(admin_client: Client) -> Client:
+    return admin_client

@@ -1,13 +1,11 @@
 """The stored counts equal a full count after every kind of write, also of several writers at the same time."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from io import StringIO
 from itertools import product
 
 import pytest
-from django.core.management import call_command
 from django.core.management.color import no_style
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Count
@@ -176,21 +174,18 @@ def test_the_database_rejects_an_invalid_pet_an_invalid_change_and_an_invalid_co
 # The correction of wrong counts.
 
 
-def reconcile() -> list[str]:
-    output = StringIO()
-    call_command("reconcile_inventory", stdout=output)
-    return output.getvalue().splitlines()
-
-
-def test_reconcile_corrects_a_wrong_count_and_reports_it_and_counting_continues() -> None:
+def test_reconcile_corrects_a_wrong_count_and_reports_it_and_counting_continues(
+    run: Callable[..., tuple[str, str]],
+) -> None:
     Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in ("available", "available", "sold"))
     InventoryCounter.objects.filter(status="available").delete()
     InventoryCounter.objects.create(status="pending", count=5)
 
-    assert reconcile() == ["available: 2 (corrected; was 0)", "pending: 0 (corrected; was 5)", "sold: 1"]
+    corrected, _ = run("reconcile_inventory")
+    assert corrected == "available: 2 (corrected; was 0)\npending: 0 (corrected; was 5)\nsold: 1\n"
     assert_exact()
     before = list(InventoryCounter.objects.order_by("pk").values())
-    assert reconcile() == ["available: 2", "pending: 0", "sold: 1"]
+    assert run("reconcile_inventory")[0] == "available: 2\npending: 0\nsold: 1\n"
     assert list(InventoryCounter.objects.order_by("pk").values()) == before
     Pet.objects.create(name="Tom", status="pending")
     Pet.objects.filter(status="sold").delete()
