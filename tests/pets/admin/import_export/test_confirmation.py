@@ -36,7 +36,9 @@ def test_only_the_last_preview_of_an_account_can_be_confirmed_once_and_only_by_i
     assert not Upload.objects.exists()
 
 
-def test_the_uploads_of_all_accounts_have_a_limit(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_uploads_of_all_accounts_have_a_limit_and_expire_after_a_day(
+    staff: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Upload, "MAX_TOTAL", 100, raising=False)  # bytes
     other, file = granted(*IMPORTER, name="bea"), "name\n" + "狗" * 15 + "\n"  # 51 bytes
     upload(staff, file)
@@ -46,13 +48,16 @@ def test_the_uploads_of_all_accounts_have_a_limit(staff: Client, monkeypatch: py
     assert "Too many files of other accounts are waiting for their confirmation." in page.content.decode()
     assert 'name="upload"' not in page.content.decode()
     assert Upload.objects.count() == 1
-    upload(staff, file)  # replaces the earlier one
+    page = upload(staff, file)  # replaces the earlier one
     assert Upload.objects.count() == 1
     confirm(other, upload(other, "name\nRex\n"))
     assert Pet.objects.count() == 1
     Upload.objects.update(created_at=timezone.now() - timedelta(days=1))
-    confirm(other, upload(other, file))
+    assert "or this one has expired" in messages(confirm(staff, page))[0]
+    assert Pet.objects.count() == 1
+    confirm(other, upload(other, file))  # which deletes the expired one
     assert Pet.objects.count() == 2
+    assert not Upload.objects.exists()
 
 
 @only_on_postgresql
@@ -130,19 +135,6 @@ def test_a_pet_that_is_created_while_its_row_is_imported_leads_to_a_new_preview(
 
     assert [row[:2] for row in cells(again)] == [["2", "Changed"]]
     assert stored() == [(new_id, "Mia", None, "available")]
-
-
-def test_an_upload_cannot_be_confirmed_after_a_day_and_is_deleted_by_the_next_one(staff: Client) -> None:
-    page = upload(staff, "name\nRex\n")
-    upload(granted(*IMPORTER, name="bea"), "name\nTom\n")
-    Upload.objects.update(created_at=timezone.now() - timedelta(days=1))
-
-    response = confirm(staff, page)
-
-    assert "or this one has expired" in messages(response)[0]
-    assert not Pet.objects.exists()
-    upload(staff, "name\nMia\n")
-    assert [bytes(kept.content) for kept in Upload.objects.all()] == [b"name\nMia\n"]
 
 
 FILE = "Name;TAG\r\nRex;dog\r\n"
