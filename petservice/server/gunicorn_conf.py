@@ -61,7 +61,8 @@ def when_ready(server: Any) -> None:
     if settings.METRICS_ADDRESS is not None:
         _exporter = Exporter(*settings.METRICS_ADDRESS, server.app.days_left if server.app.tls else None)
         server.log.info("Metrics at: http://%s/metrics", os.environ["METRICS_BIND"])
-    server.app.when_ready(server.LISTENERS[0].cfg_addr)
+    # With --reuse-port, each worker listens by itself.
+    server.app.when_ready(server.LISTENERS[0].cfg_addr if server.LISTENERS else server.address[0])
     # Exclude all loaded objects from garbage collection. They stay anyway, and the collector would write to them, which
     # copies their shared memory.
     gc.collect()

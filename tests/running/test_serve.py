@@ -63,6 +63,14 @@ def test_gunicorn_s_own_variable_overrides_our_settings_and_bind_overrides_both(
         assert accounts_and_keys(service) == (0, 1)
 
 
+@pytest.mark.long
+@pytest.mark.once
+def test_each_worker_may_listen_by_itself(tmp_path: Path, migrated_url: str) -> None:
+    variables = {"WEB_CONCURRENCY": "2", "GUNICORN_CMD_ARGS": "--reuse-port"}
+    with running_service(tmp_path, DATABASE_URL=migrated_url, **variables) as service, service.client() as client:
+        assert client.get("/v1/health").status_code == 200
+
+
 @pytest.mark.once
 def test_sigterm_stops_the_service_with_status_0_and_a_second_start_prints_no_secret(unused: Path) -> None:
     with running_service(unused, DATABASE_URL="") as service:
