@@ -12,7 +12,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.core.management import call_command
 from django.db import OperationalError, connection, transaction
 
 from pets.models import Pet
@@ -237,18 +236,6 @@ def test_a_request_that_has_waited_too_long_for_a_connection_runs_no_statement(m
         await reading.idle[0].connection.close()
 
     asyncio.run(wait())
-
-
-@pytest.mark.django_db(transaction=True)
-def test_import_updates_the_statistics_of_the_table(tmp_path: Path) -> None:
-    file = tmp_path / "pets.csv"
-    file.write_text("name\nRex\nKit\nTom\n")
-
-    call_command("import_pets", str(file))
-
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT reltuples FROM pg_class WHERE relname = 'pets_pet'")
-        assert cursor.fetchone() == (3,)
 
 
 def usual_request(target: str) -> UsualRequest:

@@ -2,6 +2,8 @@
 
 import os
 import runpy
+import subprocess
+import sys
 import zoneinfo
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from petservice.configuration import environment
 from petservice.configuration.time_zone import StoreZone, zone
 from petservice.server.run import WebServer
+from tests.service import ROOT
 
 pytestmark = pytest.mark.once
 
@@ -103,6 +106,17 @@ def test_zones_are_known_without_files_of_the_system() -> None:
         assert zone("Pacific/Auckland").key == "Pacific/Auckland"
     finally:
         zoneinfo.reset_tzpath()
+
+
+def test_invalid_configuration_is_rejected_by_the_wsgi_application() -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "SECRET_KEY"}
+    environment["PETSERVICE_ENVIRONMENT"] = "live"
+
+    command = [sys.executable, "-c", "import petservice.wsgi"]
+    started = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+    assert started.returncode != 0
+    assert "SECRET_KEY is required in live" in started.stderr
 
 
 @pytest.mark.parametrize(

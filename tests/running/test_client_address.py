@@ -138,17 +138,9 @@ def test_request_is_one_over_https_only_if_every_proxy_says_so() -> None:
         assert scheme(None, "", values) == "http"
 
 
-@pytest.mark.parametrize(
-    ("text", "address"),
-    [
-        ("127.0.0.1:9100", ("127.0.0.1", 9100)),
-        ("[::1]:9100", ("::1", 9100)),
-        ("localhost:9100", ("localhost", 9100)),
-        ("0.0.0.0:65535", ("0.0.0.0", 65535)),
-    ],
-)
-def test_bind_address_has_a_host_and_a_port(text: str, address: tuple[str, int]) -> None:
-    assert host_and_port(text) == address
+def test_bind_address_has_a_host_and_a_port() -> None:
+    assert host_and_port("localhost:9100") == ("localhost", 9100)
+    assert host_and_port("[::1]:65535") == ("::1", 65535)
 
 
 def test_long_headers_of_strangers_do_not_stay_in_memory() -> None:

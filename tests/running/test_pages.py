@@ -1,12 +1,13 @@
 """The HTML pages have a strict Content-Security-Policy, and the home page works without a database."""
 
 import re
+from collections.abc import Callable
 
 import pytest
 from django.conf import LazySettings
 from django.test import Client
 
-from tests.service import Service
+from tests.service import GUNICORN, Service
 
 pytestmark = pytest.mark.once
 
@@ -66,10 +67,18 @@ def test_home_page_ignores_cookies_and_sets_none() -> None:
         assert "Vary" not in response
 
 
+@pytest.fixture(params=["serve", *GUNICORN])
+def server(request: pytest.FixtureRequest, service: Service, plain_gunicorn: Callable[[str], Service]) -> Service:
+    """The shared service, and plain gunicorn with each of its workers, in turn."""
+    return service if request.param == "serve" else plain_gunicorn(request.param)
+
+
 @pytest.mark.parametrize("address", PAGES)
-def test_every_file_that_a_page_names_is_of_the_service_and_exists(service: Service, address: str) -> None:
-    with service.client() as client:
-        text = client.get(address).text
+def test_every_file_that_a_page_names_is_of_the_service_and_exists(server: Service, address: str) -> None:
+    with server.client() as client:
+        page = client.get(address)
+        assert page.headers["Content-Length"] == str(len(page.content))
+        text = page.text
         icon, *others = re.findall(r'<link rel="icon" href="([^"]+)"', text)
         files = re.findall(r'<(?:link|script)[^>]+(?:href|src)="([^"]*)"', text)
 

@@ -22,18 +22,6 @@ REJECTED = {
 }
 
 
-UPLOAD = (CHUNKED + b"\r\n\r\n", b"%x\r\n%s\r\n" % (70_000, b"x" * 70_000))
-
-
-@pytest.mark.parametrize("parts", [REJECTED["chunk"], UPLOAD], ids=["chunk", "upload"])
-def test_error_response_has_the_id_of_a_request_with_a_valid_head(service: Service, parts: tuple[bytes, bytes]) -> None:
-    head = get("/admin/login/", b"X-Request-ID: mine-1", method="POST")[:-2]
-
-    response = response_to(service, head, *parts)
-
-    assert (response.status, response.header("X-Request-ID")) == (400, "mine-1")
-
-
 @pytest.mark.parametrize("parts", REJECTED.values(), ids=REJECTED)
 def test_rejected_head_gets_no_body(service: Service, parts: tuple[bytes, bytes]) -> None:
     with Client(service) as client:

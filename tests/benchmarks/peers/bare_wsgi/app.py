@@ -3,6 +3,7 @@
 import hashlib
 import os
 import threading
+from urllib.parse import parse_qs
 
 import orjson
 from uuid_utils import uuid7
@@ -10,7 +11,6 @@ from uuid_utils import uuid7
 URL = os.environ["DATABASE_URL"]
 MAX_LIMIT = 1000
 REASONS = {200: "OK", 201: "Created", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found"}
-CODES = {400: "bad_request", 401: "unauthorized", 404: "not_found"}
 COUNTS = "SELECT status, count(*) FROM pet GROUP BY status"
 _thread = threading.local()
 
@@ -40,17 +40,8 @@ LIST = f"SELECT id, name, tag FROM pet ORDER BY id LIMIT {MARK}"
 INSERT = f"INSERT INTO pet (id, name, tag, status) VALUES ({MARK}, {MARK}, {MARK}, 'available')"
 
 
-class Error(Exception):
-    def __init__(self, status, message):
-        super().__init__(message)
-        self.status = status
-
-
 def app(environ, start_response):
-    try:
-        status, body = respond(environ)
-    except Error as error:
-        status, body = error.status, {"error": {"code": CODES[error.status], "message": str(error)}}
+    status, body = respond(environ)
     content = orjson.dumps(body)
     headers = [("Content-Type", "application/json"), ("Content-Length", str(len(content)))]
     start_response(f"{status} {REASONS[status]}", headers)
@@ -66,31 +57,25 @@ def respond(environ):
         execute = _thread.execute = connect()
     key = environ.get("HTTP_X_API_KEY")
     if not key or execute(KEY, (hashlib.sha256(key.encode()).hexdigest(),)).fetchone() is None:
-        raise Error(401, "A valid API key is required.")
+        return 401, {"error": "A valid API key is required."}
     if method == "GET" and path.startswith("/v1/pets/"):
         row = execute(ONE, (path.removeprefix("/v1/pets/"),)).fetchone()
         if row is not None:
             return 200, pet(*row)
     elif method == "GET" and path == "/v1/pets":
-        return 200, [pet(*row) for row in execute(LIST, (limit(environ["QUERY_STRING"]),)).fetchall()]
+        limit = parse_qs(environ["QUERY_STRING"]).get("limit", ["100"])[-1]
+        if not limit.isdecimal():
+            return 400, {"error": "limit must be a whole number from 0."}
+        return 200, [pet(*row) for row in execute(LIST, (min(int(limit), MAX_LIMIT),)).fetchall()]
     elif method == "POST" and path == "/v1/pets":
-        return 201, create(execute, environ)
+        return create(execute, environ)
     elif method == "GET" and path == "/v1/store/inventory":
         return 200, {"available": 0, "pending": 0, "sold": 0} | dict(execute(COUNTS).fetchall())
-    raise Error(404, "There is no such resource.")
+    return 404, {"error": "There is no such resource."}
 
 
 def pet(id, name, tag):
     return {"id": id, "name": name} if tag is None else {"id": id, "name": name, "tag": tag}
-
-
-def limit(query):
-    found = [part.removeprefix("limit=") for part in query.split("&") if part.startswith("limit=")]
-    if not found:
-        return 100
-    if not found[-1].isdecimal():
-        raise Error(400, "limit must be a whole number from 0.")
-    return min(int(found[-1]), MAX_LIMIT)
 
 
 def create(execute, environ):
@@ -98,9 +83,9 @@ def create(execute, environ):
         data = orjson.loads(environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0)))
         name, tag = data["name"], data.get("tag")
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise Error(400, "The body must be a JSON object with a name.") from None
+        return 400, {"error": "The body must be a JSON object with a name."}
     if not isinstance(name, str) or not name or not (tag is None or isinstance(tag, str)):
-        raise Error(400, "name and tag must be strings.")
+        return 400, {"error": "name and tag must be strings."}
     id = str(uuid7())
     execute(INSERT, (id, name, tag))
-    return pet(id, name, tag)
+    return 201, pet(id, name, tag)

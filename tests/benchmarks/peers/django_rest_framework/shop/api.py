@@ -11,16 +11,6 @@ from rest_framework.routers import SimpleRouter
 
 from shop.models import Pet
 
-CODES = {400: "bad_request", 401: "unauthorized", 403: "forbidden", 404: "not_found"}
-
-
-def exception_handler(exc, context):
-    response = views.exception_handler(exc, context)
-    if response is not None:
-        message = str(getattr(exc, "detail", exc))
-        response.data = {"error": {"code": CODES.get(response.status_code, "error"), "message": message}}
-    return response
-
 
 class LimitPagination(BasePagination):
     """`?limit=N` and a bare array, without the count of all rows that LimitOffsetPagination makes."""
