@@ -6,9 +6,7 @@ The setting is read at the start, so these tests run a service of their own.
 import html
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 
-import httpx
 import pytest
 
 from tests.databases import migrated_database_url
@@ -28,15 +26,9 @@ def debug_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]
         yield running
 
 
-@contextmanager
-def logged_in(service: Service, name: str) -> Iterator[httpx.Client]:
-    with service.client() as client:
-        log_in(client, name, "a long one")
-        yield client
-
-
 def test_staff_browse_pages_with_indented_json_a_form_and_a_logout(debug_service: Service) -> None:
-    with logged_in(debug_service, "administrator") as staff:
+    with debug_service.client() as staff:
+        log_in(staff, "administrator", "a long one")
         for address in ("/v1/store/inventory", "/v1/health"):
             page = staff.get(address, headers=HTML)
             assert page.status_code == 200, page.text
@@ -53,7 +45,8 @@ def test_staff_browse_pages_with_indented_json_a_form_and_a_logout(debug_service
 
 
 def test_other_staff_get_no_form_and_others_no_page(debug_service: Service) -> None:
-    with logged_in(debug_service, "assistant") as assistant:
+    with debug_service.client() as assistant:
+        log_in(assistant, "assistant", "a long one")
         page = assistant.get("/v1/pets", headers=HTML)
 
     assert page.status_code == 403

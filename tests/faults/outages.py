@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
-import psycopg
 
-from tests.faults.servers import Server
 from tests.service import Service
-from tests.waiting import wait_until
 
 # The results that clients may see in any state of the database.
 OUTCOMES = {"GET 200", "POST 201", "GET 500 internal_error", "POST 500 internal_error"}
@@ -20,8 +17,6 @@ IMMEDIATE = 2
 OUTAGE = 5
 # Maximum seconds of a request: for a free connection, for the database, and for a busy machine.
 MAX_WAIT = 5 + 5 + 3
-# Database connections of a worker: for reads, for writes, for pages, and for the readiness probe.
-CONNECTIONS = 3 + 3 + 3 + 1
 # For tests whose requests must reach every worker. With two, a busy machine could let one worker accept nearly all
 # connections, because a worker waits only briefly for another that has fewer.
 ONE_WORKER = {"WEB_CONCURRENCY": "1"}
@@ -46,22 +41,6 @@ def first_requests(service: Service, key: str) -> list[httpx.Response]:
         # Connections go to the workers in turn, so in a regular order one worker could get all requests of a kind.
         random.shuffle(requests)
         return list(pool.map(client.send, requests))
-
-
-def requests_on_all_connections(service: Service, key: str, server: Server) -> list[httpx.Response]:
-    """Block requests in the database until they use every connection of the one worker, and return the responses."""
-    with ThreadPoolExecutor(1) as pool, psycopg.connect(server.url) as holder, psycopg.connect(server.url) as looker:
-        looker.autocommit = True
-        # The API and a page read these tables. The probe may reuse the result of the last second.
-        holder.execute("LOCK TABLE pets_pet, django_session")
-        # At least three of each kind, which is as many as use a connection.
-        responses = pool.submit(first_requests, service, key)
-        held = "FROM pg_stat_activity WHERE application_name = 'petservice' AND wait_event_type = 'Lock'"
-        all_of_them = (CONNECTIONS - 1,)
-        # A request that fails on a dead connection uses none. In that case wait until the others time out.
-        wait_until(lambda: looker.execute(f"SELECT count(*) {held}").fetchone() == all_of_them or responses.done())
-        holder.rollback()
-        return responses.result()
 
 
 def failures(responses: Sequence[httpx.Response]) -> list[str]:

@@ -8,8 +8,6 @@ import os
 import re
 import socket
 from collections.abc import Iterator
-from select import select
-from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings as django_settings
@@ -21,6 +19,7 @@ from pets.models import Pet
 from tests.benchmarks.processes import memory
 from tests.databases import migrated_database_url
 from tests.server import generated
+from tests.server.connections import Client as Connection
 from tests.server.services import booted_workers
 from tests.service import Service, running_service
 
@@ -62,16 +61,15 @@ def staff_headers(service: Service) -> bytes:
 
 def statuses(service: Service, request: bytes) -> list[int]:
     """Send a request, and return the statuses of all responses on its connection."""
-    address = urlsplit(service.url)
     received = b""
-    with socket.create_connection((address.hostname, address.port), timeout=30) as client:
-        client.sendall(request)
-        if not select([client], [], [], RESPONSE_TIMEOUT)[0]:
-            client.sendall(COMPLETION)
-        while not has_final_status(received) and (part := client.recv(65536)):
+    with Connection(service) as client:
+        client.send(request)
+        if client.is_waiting(RESPONSE_TIMEOUT):
+            client.send(COMPLETION)
+        while not has_final_status(received) and (part := client.socket.recv(65536)):
             received += part
-        client.shutdown(socket.SHUT_WR)  # ends a connection that the service keeps open
-        received += b"".join(iter(lambda: client.recv(65536), b""))
+        client.socket.shutdown(socket.SHUT_WR)  # ends a connection that the service keeps open
+        received += b"".join(iter(lambda: client.socket.recv(65536), b""))
     return [int(status) for status in STATUS.findall(received)]
 
 
