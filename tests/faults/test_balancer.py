@@ -32,30 +32,24 @@ class Balancer:
     haproxy: Service
     admin: Path
 
-    def ready(self) -> list[str]:
-        """Return the names of the instances that get requests."""
-        # L7OK means that a health check has succeeded, because HAProxy assumes that all are up before the first check.
-        # During a further check it writes "* " before the result of the last one.
-        return [
-            row["svname"]
-            for row in self._servers()
-            if row["status"] == "UP" and row["check_status"].removeprefix("* ") == "L7OK"
-        ]
+    def instances(self, status: str) -> list[str]:
+        """Return the names of the instances that get requests, by the status UP, or that get none, by DOWN.
 
-    def down(self) -> list[str]:
-        """Return the names of the instances that get no requests.
-
-        An instance that is about to go up or down is neither ready nor down.
+        An instance that is about to go up or down has another status.
         """
-        return [row["svname"] for row in self._servers() if row["status"] == "DOWN"]
-
-    def _servers(self) -> list[dict[str, str]]:
         with socket.socket(socket.AF_UNIX) as admin:
             admin.connect(str(self.admin))
             admin.sendall(b"show stat\n")
             response = b"".join(iter(lambda: admin.recv(65536), b"")).decode()
         rows = csv.DictReader(response.removeprefix("# ").splitlines())
-        return [row for row in rows if row["pxname"] == "api-ready" and row["svname"] not in ("FRONTEND", "BACKEND")]
+        # A result of a check begins with L. Before the first check, HAProxy assumes that all are up. During a further
+        # check it writes "* " before the result of the last one.
+        return [
+            row["svname"]
+            for row in rows
+            if (row["pxname"], row["status"]) == ("api-ready", status)
+            and row["check_status"].removeprefix("* ").startswith("L")
+        ]
 
 
 @contextmanager
@@ -67,7 +61,7 @@ def balancer(folder: Path, one: Service, two: Service) -> Iterator[Balancer]:
         replaced |= {f"{machine}:{port}": instance.url.removeprefix("http://") for port in (8000, 8001)}
     with running_haproxy(folder, block("deployment.md", "haproxy"), replaced) as haproxy:
         running = Balancer(haproxy, folder / "admin")
-        wait_until(lambda: running.ready() == ["one", "two"])
+        wait_until(lambda: running.instances("UP") == ["one", "two"])
         yield running
 
 
@@ -123,9 +117,9 @@ def test_rolling_restart_loses_no_request(tmp_path: Path, instances: dict[str, I
                 first = instance.service.process
                 instance.stop()
                 assert first.returncode == 0
-                assert entry.ready() == [other for other in instances if other != name]
+                assert entry.instances("UP") == [other for other in instances if other != name]
                 instance.start()
-                wait_until(lambda: entry.ready() == ["one", "two"])
+                wait_until(lambda: entry.instances("UP") == ["one", "two"])
             load.wait_for(100)
         assert lost(load) == []
     assert load.saw.keys() == {"POST 201", "GET 200"}
@@ -147,7 +141,7 @@ def test_unavailable_instance_is_taken_out_and_put_back(
             load.wait_for(100)
             two.signal(signal.SIGKILL if fault == "killed" else signal.SIGSTOP)
             try:
-                wait_until(lambda: (entry.ready(), entry.down()) == (["one"], ["two"]), seconds=10)
+                wait_until(lambda: (entry.instances("UP"), entry.instances("DOWN")) == (["one"], ["two"]), seconds=10)
                 out = time.monotonic()
                 # Clients with a request at the suspended instance wait for it; the others continue.
                 load.wait_for(50)
@@ -159,7 +153,7 @@ def test_unavailable_instance_is_taken_out_and_put_back(
             if fault == "killed":
                 two.stop()  # cleans up after its killed processes
                 two.start()
-            wait_until(lambda: entry.ready() == ["one", "two"])
+            wait_until(lambda: entry.instances("UP") == ["one", "two"])
             # More than the requests that waited for this instance.
             wait_until(lambda: len(two.posts()) > completed + clients)
             load.wait_for(50)
@@ -189,7 +183,7 @@ def test_running_instances_still_respond_while_none_is_ready(
     with balancer(tmp_path, one, two) as entry, entry.haproxy.client(key) as client:
         with psycopg.connect(postgresql_url, autocommit=True) as database:
             database.execute("UPDATE django_migrations SET name = 'away ' || name WHERE app = 'pets'")
-            wait_until(lambda: entry.ready() == [])
+            wait_until(lambda: entry.instances("UP") == [])
             # Each worker notices it at its next check.
             refused = [
                 response_with(503, lambda: client.get("/ready")),
@@ -199,7 +193,7 @@ def test_running_instances_still_respond_while_none_is_ready(
             for response, words in zip(refused, ("The database lacks", "The service is being updated"), strict=True):
                 assert words in response.json()["error"]["message"], "the service's words, not HAProxy's"
             database.execute("UPDATE django_migrations SET name = substr(name, 6) WHERE app = 'pets'")
-        wait_until(lambda: entry.ready() == ["one", "two"])
+        wait_until(lambda: entry.instances("UP") == ["one", "two"])
         wait_until(lambda: client.get("/v1/pets").status_code == 200)
         created = client.post("/v1/pets", json={"name": "Rex"})
         assert created.headers["Location"].startswith(f"{entry.haproxy.url}/v1/pets/"), (

@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -17,26 +18,6 @@ pytestmark = [pytest.mark.once(on="postgresql"), pytest.mark.anyio]
 LONG = b"x" * (3 * RESPONSE_PIECE_BYTES + 1)
 
 
-class Transport:
-    """A transport that records what is written."""
-
-    def __init__(self) -> None:
-        self.written: list[bytes] = []
-        self.write = self.written.append
-
-    def get_extra_info(self, name: str) -> None:
-        """Return nothing about the socket, because there is none."""
-
-    def pause_reading(self) -> None:
-        """Do nothing, as resume_reading."""
-
-    def resume_reading(self) -> None:
-        """Do nothing, because a test passes what the connection reads."""
-
-    def can_write_eof(self) -> bool:
-        return False
-
-
 async def respond(scope: Any, receive: Any, send: Callable[[Any], Awaitable[None]]) -> None:
     await send((200, [], LONG))
 
@@ -46,12 +27,13 @@ def begun(request: bytes, application: Any = respond) -> tuple[connection.Connec
     config = SimpleNamespace(
         keepalive=15, limit_request_line=8190, limit_request_fields=64, limit_request_field_size=8190
     )
-    loop, transport = asyncio.get_running_loop(), Transport()
+    loop, written = asyncio.get_running_loop(), list[bytes]()
+    transport = Mock(write=written.append, get_extra_info=lambda name: None, can_write_eof=lambda: False)
     worker = SimpleNamespace(application=application, cfg=config, connections=set(), is_stopping=False, loop=loop, nr=0)
     one = connection.Connection(worker, None, lambda: None)
-    one.connection_made(transport)  # type: ignore[arg-type]
+    one.connection_made(transport)
     one.data_received(request)
-    return one, transport.written
+    return one, written
 
 
 async def until(condition: Callable[[], bool]) -> None:
