@@ -22,7 +22,7 @@ from pets.admin.changes.forms import NewPetForm, PetForm, add_all, added_by_form
 from pets.admin.changes.import_pages import columns_view, confirmation_view, upload_view
 from pets.admin.changes.selection import checkbox
 from pets.admin.lists.changelist import PetChangeList, SearchPaginator
-from pets.admin.lists.columns import created_by_api, status_badge, status_menu
+from pets.admin.lists.columns import created, created_by_api, sold, status_badge, status_menu
 from pets.admin.lists.export_page import export_view, print_view
 from pets.admin.lists.saved_filters import saved_filters_view
 from pets.admin.lists.sqlite_lists import SQLitePetChangeList
@@ -56,7 +56,7 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
     # A form that strips white space would change a client's text when staff edit another field.
     formfield_overrides: ClassVar[Any] = {CharField: {"strip": False}}
     search_help_text = "A full ID, or the start of any words."
-    sortable_by: ClassVar[Any] = ("name", status_badge, status_menu, "created_at", "sold_at")
+    sortable_by: ClassVar[Any] = ("name", status_badge, status_menu, created, sold)
     list_per_page = 50
     show_full_result_count = False
     actions = [*STATUS_ACTIONS, set_tag, delete_selected]
@@ -121,7 +121,7 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
     def get_list_display(self, request: HttpRequest) -> Any:
         """Return the columns. A status is a menu, or a badge if the user may not change it."""
         status = status_menu if self.has_change_permission(request) else status_badge
-        return ("name", *OPTIONAL_TEXTS, status, "created_at", "sold_at", self._created_by(request), "history")
+        return ("name", *OPTIONAL_TEXTS, status, created, sold, self._created_by(request), "history")
 
     def _created_by(self, request: HttpRequest) -> Any:
         """Return the column of the creator, which names an API key only to users with the permission to view keys."""

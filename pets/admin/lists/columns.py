@@ -8,6 +8,7 @@ from django.utils.safestring import SafeString
 
 from pets import creator
 from pets.models import Pet
+from petservice.configuration.time_zone import moment
 
 
 @cache  # a list shows each badge up to 200 times
@@ -35,6 +36,16 @@ def status_menu(pet: Pet) -> SafeString:
         "<div>{}</div></details>",
         *(pet.name, badge(pet.status), buttons),
     )
+
+
+@admin.display(description="created", ordering="created_at")
+def created(pet: Pet) -> str:
+    return moment(pet.created_at)
+
+
+@admin.display(description="sold", ordering="sold_at")
+def sold(pet: Pet) -> str | None:
+    return moment(pet.sold_at) if pet.sold_at else None
 
 
 @admin.display(description="created by")
