@@ -1,6 +1,5 @@
 """The rows of files as spreadsheets, editors and scripts write them, and the errors in them."""
 
-import csv
 import io
 import tracemalloc
 from datetime import UTC, datetime
@@ -9,8 +8,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pets.files import json_pets
 from pets.files.reading import checked_lines
@@ -204,20 +201,6 @@ def test_a_page_shows_the_pets_that_people_see_in_a_file(text: str, pets: Pets, 
     rows = [[line, unescape(name), unescape(tag)] for line, _, name, tag, _ in cells(upload(admin_client, text))]
 
     assert rows == [[str(line), name, tag or ""] for line, name, tag in pets]
-
-
-TEXTS = st.text(st.sampled_from(' ",;\n\r\tx'), min_size=1, max_size=7).filter(str.strip)
-
-
-@settings(deadline=None)
-@given(st.lists(st.tuples(TEXTS, TEXTS)), st.sampled_from(",;\t"))
-def test_blanks_quotes_and_separators_in_quotes_are_read_as_they_are(
-    pets: list[tuple[str, str]], separator: str
-) -> None:
-    file = io.StringIO(newline="")
-    csv.writer(file, delimiter=separator).writerows([("name", "tag"), *pets])
-
-    assert [(line.values["name"], line.values["tag"]) for line in lines(file.getvalue())] == pets
 
 
 # Arrays of JSON.
