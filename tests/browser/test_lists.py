@@ -1,9 +1,9 @@
-"""The lists of the admin in a real browser: rows, selection, statuses, filters, imports and paper."""
+"""The lists of the admin in a real browser: rows, selection, statuses, filters and paper."""
 
 import re
 
 import pytest
-from playwright.sync_api import Browser, FilePayload, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import box, change_window, log_in_as_staff, make
 from tests.service import Service
@@ -220,21 +220,6 @@ def test_paper_has_the_title_the_filters_the_rows_and_their_number_only(staff_pa
     staff_page.evaluate("() => { window.print = () => { document.title = 'printed' } }")
     staff_page.get_by_role("button", name="Print").click()
     expect(staff_page).to_have_title("printed")
-
-
-def test_the_preview_of_an_import_has_a_colour_for_each_kind_of_row(staff_page: Page, site: Service) -> None:
-    same, other = make(site, {"name": "Same"}, {"name": "Other"})
-    content = f"id,name\n{same},Same\n{other},Another\n,New\n".encode()
-    file = FilePayload(name="pets.csv", mimeType="text/csv", buffer=content)
-    staff_page.goto("/admin/pets/pet/import/")
-    staff_page.locator("input[type=file]").set_input_files(file)
-    staff_page.get_by_role("button", name="Preview").click()
-    for theme in ("light", "dark"):
-        change_window(staff_page, 1280, 720, theme)
-        rows = [staff_page.locator(f"table.import-changes tr.{kind}").first for kind in ("skip", "update", "new")]
-        unchanged, *colours = [row.evaluate("row => getComputedStyle(row).backgroundColor") for row in rows]
-        assert unchanged == "rgba(0, 0, 0, 0)"
-        assert len({unchanged, *colours}) == 3, theme
 
 
 def test_the_filter_by_tag_suggests_tags_and_a_key_leads_to_the_search(staff_page: Page, site: Service) -> None:
