@@ -23,3 +23,28 @@ time_limit: ContextVar[float | None] = ContextVar("time_limit", default=REQUEST_
 def backend(alias: str = DEFAULT_DB_ALIAS) -> Any:
     """Return the connection of the current thread to a database, by default to that of the service."""
     return connections[alias]
+
+
+class _AtEnd(list[Any]):
+    """The statements that a migration runs at its end. Django records a migration in its transaction if it has none."""
+
+    def __bool__(self) -> bool:
+        return False
+
+
+class RecordingSchemaEditor:
+    """A mixin of schema editors with which each migration in a transaction is recorded in it.
+
+    Otherwise, a process that is killed between the migration and its record leaves tables that no `migrate` can create
+    again. A migration outside a transaction is recorded after its last statement.
+    """
+
+    atomic_migration: bool
+
+    @property
+    def deferred_sql(self) -> list[Any]:
+        return self._deferred
+
+    @deferred_sql.setter
+    def deferred_sql(self, statements: list[Any]) -> None:
+        self._deferred = _AtEnd(statements) if self.atomic_migration else statements

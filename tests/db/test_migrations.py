@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
@@ -19,6 +20,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 COLUMN = migrations.AddField("pet", "example", models.CharField(max_length=255, null=True))
 CONSTRAINT = migrations.AddConstraint(
     "pet", models.CheckConstraint(condition=~models.Q(name="Tom"), name="example_constraint")
+)
+TABLE = migrations.CreateModel(
+    "example", [("id", models.BigAutoField(primary_key=True)), ("day", models.DateField(db_index=True))]
 )
 INDEX = AddIndexConcurrently("pet", models.Index(fields=["tag", "name"], name="example_index"))
 
@@ -68,6 +72,21 @@ def test_triggers_are_kept_forwards_and_backwards(operation: Any) -> None:
     assert triggers() == before
     Pet.objects.create(name="Tom")
     assert inventory_counts() == {"available": 2, "pending": 0, "sold": 1}
+
+
+@pytest.mark.parametrize(
+    ("operations", "atomic"), [([TABLE], True), ([COLUMN, CONSTRAINT, TABLE], True), ([COLUMN, INDEX], False)]
+)
+def test_a_migration_that_is_interrupted_before_its_record_can_be_repeated(
+    operations: list[Any], atomic: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(MigrationExecutor, "record_migration", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt), migrated(*operations, atomic=atomic):
+            pass
+
+    with migrated(*operations, atomic=atomic):
+        assert ("pets_example" in connection.introspection.table_names()) == (TABLE in operations)
 
 
 def test_a_search_finds_the_same_pets_when_their_table_was_copied() -> None:

@@ -14,7 +14,7 @@ from django.db import OperationalError, transaction
 from django.db.backends.postgresql import base, schema
 from psycopg.errors import DeadlockDetected
 
-from petservice.db.backend import Batches, time_limit
+from petservice.db.backend import Batches, RecordingSchemaEditor, time_limit
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ class TimeLimitedConnection(psycopg.Connection[Any]):
             raise psycopg.OperationalError("The database has not answered in time.") from error
 
 
-class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
+class DatabaseSchemaEditor(RecordingSchemaEditor, schema.DatabaseSchemaEditor):
     """A schema editor with a lock timeout for migrations, which can repeat an interrupted concurrent index build."""
 
     # An interrupted run outside a transaction may have left the column.

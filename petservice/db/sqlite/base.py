@@ -14,7 +14,7 @@ from typing import Any
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base, schema
 
-from petservice.db.backend import Batches
+from petservice.db.backend import Batches, RecordingSchemaEditor
 
 # The suffix of the file of a database whose data has moved.
 MOVED = ".moved"
@@ -43,7 +43,7 @@ def _open_lock(database: Path, kind: str = "service") -> int:
     return os.open(f"{database.resolve()}.{kind}", os.O_RDONLY | os.O_CREAT, mode=0o644)
 
 
-class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
+class DatabaseSchemaEditor(RecordingSchemaEditor, schema.DatabaseSchemaEditor):
     """A schema editor that keeps the triggers and the numbered rows of a table that it copies."""
 
     sql_delete_index = "DROP INDEX IF EXISTS %(name)s"  # as on PostgreSQL: an interrupted run may have removed it
@@ -66,6 +66,13 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
         self._is_numbered = False
         for (statement,) in statements:
             self.execute(statement, params=None)
+
+    def add_field(self, model: Any, field: Any) -> None:
+        """Add a column, unless an interrupted run outside a transaction has left it."""
+        with self.connection.cursor() as cursor:
+            columns = self.connection.introspection.get_table_description(cursor, model._meta.db_table)
+        if self.atomic_migration or all(column.name != field.column for column in columns):
+            super().add_field(model, field)
 
     def execute(self, sql: Any, params: Any = ()) -> None:
         """Execute a statement. If it creates or fills the copy of a numbered table, the rows keep their numbers."""
