@@ -152,7 +152,9 @@ def _start(folder: Path, name: str, url: str, arguments: list[str], output: Path
     environment |= {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder / name)}
     environment["COVERAGE_FILE"] = str(folder / f"{name}.coverage")
     environment["PIP_COMPILE"] = "0"  # of the thousands of modules that pip would compile, a test imports few
-    command = [sys.executable, "-m", "pytest", *arguments]
+    # A folder of its own, because pytest can end with an error if several look for old ones at the same time. A short
+    # name, because the path of a socket is short.
+    command = [sys.executable, "-m", "pytest", f"--basetemp={folder / name[0]}", *arguments]
     if output is None:
         return subprocess.Popen(command, env=environment)
     with output.open("w") as file:
