@@ -3,7 +3,6 @@
 import hashlib
 import os
 import threading
-from urllib.parse import parse_qs
 
 import orjson
 from uuid_utils import uuid7
@@ -63,7 +62,9 @@ def respond(environ):
         if row is not None:
             return 200, pet(*row)
     elif method == "GET" and path == "/v1/pets":
-        limit = parse_qs(environ["QUERY_STRING"]).get("limit", ["100"])[-1]
+        # Not parse_qs, which costs a hundredth of the request.
+        parts = environ["QUERY_STRING"].split("&")
+        limit = ["100", *(part.removeprefix("limit=") for part in parts if part.startswith("limit="))][-1]
         if not limit.isdecimal():
             return 400, {"error": "limit must be a whole number from 0."}
         return 200, [pet(*row) for row in execute(LIST, (min(int(limit), MAX_LIMIT),)).fetchall()]
