@@ -213,7 +213,6 @@ LOGGING: dict[str, Any] = {
         "django": {"handlers": [], "level": "INFO", "propagate": True},
         # Errors of clients are not logged, only crashes.
         "django.request": {"level": "ERROR"},
-        "gunicorn.error": {"propagate": True},
         # Only failed logins and lockouts.
         "axes": {"level": "WARNING"},
     },

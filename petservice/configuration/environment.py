@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile, gettempdir
+from tempfile import NamedTemporaryFile
 from typing import TypeVar
 
 from django.core.management.utils import get_random_secret_key
@@ -96,13 +96,6 @@ except OSError as error:
         f"The data directory cannot be written ({error}): set PETSERVICE_DATA_DIR to one that can, "
         "for example PETSERVICE_DATA_DIR=/var/lib/petservice"
     )
-try:
-    gettempdir()
-except OSError as error:
-    CONFIGURATION_ERRORS.append(
-        f"There is no directory for temporary files ({error.strerror}): set TMPDIR to one that can be written, "
-        "for example TMPDIR=/var/lib/petservice"
-    )
 _HOSTS = [] if LIVE else ["localhost", "127.0.0.1", "[::1]"]
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [], subcast=str.strip) or _HOSTS
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [], subcast=str.strip)
@@ -158,9 +151,13 @@ METRICS_ADDRESS = _parsed("METRICS_BIND", "", lambda text: host_and_port(text) i
 # The accounts that must set up a second factor: none, those that may change API keys or accounts, or all.
 SECOND_FACTOR = _parsed("PETSERVICE_SECOND_FACTOR", "off", _one_of("off", "keys", "all"), "keys")
 
-# The server reads these itself, the files of TLS as a pair.
-env.str("TLS_CERTFILE", "")
-env.str("TLS_KEYFILE", "")
+# The files with which the service itself uses TLS.
+_TLS_FILES = {name: env.str(name, "") for name in ("TLS_CERTFILE", "TLS_KEYFILE")}
+for _name, _path in _TLS_FILES.items():
+    if any(_TLS_FILES.values()) and not (Path(_path).is_file() and os.access(_path, os.R_OK)):
+        _reason = "it is no readable file, and TLS needs both"
+        _record_error(_name, _path, _reason, f"/etc/petservice/{_name.lower()}.pem")
+
 # At least two workers, also on one core, so that one responds while the other starts or is replaced.
 WORKERS = env.int("WEB_CONCURRENCY", max(2, min(os.cpu_count() or 1, 8)), validate=validate.Range(min=1, max=9999))
 

@@ -9,6 +9,7 @@ import os
 import resource
 import socket
 import ssl
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -47,6 +48,7 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
         self.when_ready: Callable[[Any], object] = lambda address: None
         super().__init__()
         os.environ.setdefault("RES_OPTIONS", _RESOLVER)
+        _require_temporary_directory()
         self._allow_open_files()
         _try_addresses(self.cfg)
         self._load_certificate()
@@ -113,8 +115,8 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
             return
         try:
             self.tls, self._certificate_end = sock.ssl_context(self.cfg), end_of_certificate(self.cfg.certfile)
-        except (OSError, TypeError) as error:  # the latter without a certificate
-            reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
+        except OSError as error:
+            reason = getattr(error, "reason", None) or error.strerror or error
             raise CommandError(
                 f"TLS_CERTFILE={self.cfg.certfile} and TLS_KEYFILE={self.cfg.keyfile} are no usable pair ({reason}): "
                 "name a certificate and its private key"
@@ -123,6 +125,17 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
 
 def _refuse(message: str) -> NoReturn:
     raise ValueError(message)
+
+
+def _require_temporary_directory() -> None:
+    """Raise CommandError if there is no directory for the temporary files of uploads."""
+    try:
+        tempfile.gettempdir()
+    except OSError as error:
+        raise CommandError(
+            f"There is no directory for temporary files ({error.strerror}): set TMPDIR to one that can be written, "
+            "for example TMPDIR=/var/lib/petservice"
+        ) from error
 
 
 def _try_addresses(config: Any) -> None:

@@ -5,6 +5,7 @@ import runpy
 import subprocess
 import sys
 import zoneinfo
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +73,8 @@ INVALID = {
     "PETSERVICE_AUDIT_DAYS": ("many", "-1", "1.5"),
     "WEB_CONCURRENCY": ("abc", "0", "-1", "1.5", ""),
     "PORT": ("http", "0", "-1", "65536", "", "127.0.0.1:80"),
+    "TLS_CERTFILE": ("/no/such/cert.pem", "/etc"),
+    "TLS_KEYFILE": ("/no/such/key.pem", "/etc"),
 }
 
 
@@ -117,6 +120,18 @@ def test_invalid_configuration_is_rejected_by_the_wsgi_application() -> None:
 
     assert started.returncode != 0
     assert "SECRET_KEY is required in live" in started.stderr
+
+
+@pytest.mark.parametrize("name", ["TLS_CERTFILE", "TLS_KEYFILE"])
+def test_tls_needs_both_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+    file = tmp_path / "file.pem"
+    file.touch()
+    (other,) = {"TLS_CERTFILE", "TLS_KEYFILE"} - {name}
+
+    (error,) = errors(monkeypatch, **{name: str(file)})
+
+    assert error.startswith(f"{other}='' cannot be read (it is no readable file, and TLS needs both)")
+    assert errors(monkeypatch, **{other: str(file)}) == []
 
 
 @pytest.mark.parametrize(
