@@ -57,6 +57,12 @@ def deleted(client: Client, *pets: Pet) -> None:
     confirm(client, act(client, "delete_selected", versions_shown(client), *pets))
 
 
+def test_the_list_sends_only_rows_that_are_ticked(staff: Client) -> None:
+    deleted(staff, create_pet(name="Rex"))
+
+    assert "_selected_action" not in fields_of(staff.get(TRASH), "changelist-form")
+
+
 def test_a_deleted_pet_leaves_the_api_and_the_counts_and_keeps_its_values_and_history(
     staff: Client, api: Client
 ) -> None:
