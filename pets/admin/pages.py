@@ -197,5 +197,7 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
         """Ask as the action on many pets does, and move the pet into the trash when the form is sent."""
         if not self.has_delete_permission(request):
             raise PermissionDenied
+        if not is_id(object_id):
+            return super().delete_view(request, object_id, extra_context)
         page = delete_selected(self, request, self.get_queryset(request).filter(pk=object_id))
         return page or self.response_post_save_change(request, None)

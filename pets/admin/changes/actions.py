@@ -125,12 +125,15 @@ def delete_selected(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[
     """Ask whether to delete the selected pets, and delete them after the confirmation."""
     if (selection := selected(request, queryset)) is None:
         return None
-    present = Pet.objects.filter(pk__in=[*selection]).order_by("pk")
-    if present and "post" not in request.POST:
-        count, original = count_of_pets(len(present)), present[0] if len(present) == 1 else None
-        page: dict[str, Any] = {"title": "Delete pets", "button": f"Yes, delete {count}", "original": original}
+    if "post" not in request.POST and (present := Pet.objects.filter(pk__in=[*selection]).order_by("pk")):
+        count = count_of_pets(len(present))
+        page: dict[str, Any] = {"title": "Delete pets", "button": f"Yes, delete {count}"}
         question = f"Delete {count}? Deleted pets stay in the trash for 30 days."
         facts = {"Pets": first_names([f"“{pet}”" for pet in present])}
+        if len(present) == 1:  # several pets may have its name
+            page["original"] = present[0]
+            tag = present[0].tag
+            facts |= {"Tag": quoted(tag) if tag else "none", "Status": present[0].get_status_display()}
         return confirmation(pages, request, selection, "delete_selected", facts, question=question, **page)
     with transaction.atomic():
         if pets := unchanged(request, selection, "deleted"):

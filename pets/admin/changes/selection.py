@@ -55,7 +55,7 @@ def selected(request: HttpRequest, queryset: QuerySet[Any]) -> Selection | None:
     if request.method == "GET" or request.POST.get("select_across", "0") not in ("", "0"):
         selection = dict(queryset.values_list("pk", "version")[: MAX_COUNTED + 1]) | selection
     if not selection:
-        messages.info(request, "You selected no pet that still exists. Nothing was changed.")
+        messages.info(request, "No such pets were found. Nothing was changed.")
     return selection if selection and within_limit(request, selection) else None
 
 

@@ -30,6 +30,7 @@ _MAX_NAME = 60
 _TOO_MANY = (
     f"The list has more than {MAX_COUNTED:,} pets. Filter it, or ask your administrator to use the export_pets command."
 )
+_INVALID = "A filter of the list is invalid: correct it in the list first."
 
 
 class FormatForm(forms.Form):
@@ -43,7 +44,10 @@ def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     changelist: Any = pages.get_changelist_instance(request)
     form = FormatForm(request.POST or None)
     filters = filters_in_words(request.GET)
-    if form.is_valid() and changelist.can_select_all:
+    obstacle = "" if changelist.can_select_all else _TOO_MANY
+    if changelist.filter_form.errors:
+        obstacle = _INVALID
+    if form.is_valid() and not obstacle:
         rows = [*changelist.queryset.values_list(*_COLUMNS, named=True)]
         file_format = form.cleaned_data["format"]
         # If the audit cannot be written, nothing is exported.
@@ -58,7 +62,7 @@ def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
         "form": form,
         "pets": count_of_pets(changelist.result_count),
         "filters": filters,
-        "too_many": "" if changelist.can_select_all else _TOO_MANY,
+        "obstacle": obstacle,
     }
     return staff_page(request, "admin/pets/pet/export.html", "Export pets", context)
 

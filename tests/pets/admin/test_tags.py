@@ -105,7 +105,7 @@ def test_the_spellings_of_a_tag_are_offered_for_merging_on_all_pets_and_the_merg
     undo(staff, response)
     assert tags() == before
     Pet.objects.update(tag=None)
-    assert messages(sent(staff, LIST, fields)) == ["You selected no pet that still exists. Nothing was changed."]
+    assert messages(sent(staff, LIST, fields)) == ["No such pets were found. Nothing was changed."]
 
 
 # Suggested tags.

@@ -115,6 +115,9 @@ def test_the_export_page_and_the_audit_show_the_number_of_pets_and_the_filter(
         page = response.content.decode()
         assert "Filter it, or ask your administrator to use the export_pets command." in page
         assert "Download" not in page
+    invalid = staff.post(f"{EXPORT}?created_from=yesterday", {"format": "csv"})
+    assert "A filter of the list is invalid" in invalid.content.decode()
+    assert Event.objects.filter(kind="exported").count() == 1
 
 
 def test_a_page_for_paper_has_all_pets_of_the_list_in_its_order_or_says_that_it_is_cut(
