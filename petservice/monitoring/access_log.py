@@ -39,7 +39,7 @@ class AccessRecord:
     """
 
     method = OTHER
-    # When the application began with the request, on the monotonic clock, or 0 if it has not or if nothing is recorded.
+    # When the application began with the request, on the monotonic clock, or 0 if it has not.
     started = 0.0
     route = NO_ROUTE
     # The status of the response, once that has begun.

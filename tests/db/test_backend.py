@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import psycopg
 import pytest
 from django.core.management import call_command
 from django.db import connection, transaction
@@ -12,6 +13,7 @@ from django.db import connection, transaction
 from petservice.db.backend import backend
 from petservice.db.postgresql.base import _MIGRATION_LOCK
 from tests.concurrent_write import on_a_connection, only_on_postgresql, second_connection
+from tests.service import manage
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -80,3 +82,28 @@ def test_lock_with_a_name_and_a_number_lasts_until_its_transaction_ends(other: T
         assert backend().try_lock("key", 1)
         assert other.submit(on_a_connection, try_both).result(timeout=30) == [False, True]
     assert other.submit(on_a_connection, try_both).result(timeout=30) == [True, True]
+
+
+@only_on_postgresql
+def test_import_updates_the_statistics_of_the_table(tmp_path: Path) -> None:
+    file = tmp_path / "pets.csv"
+    file.write_text("name\nRex\nKit\nTom\n")
+
+    call_command("import_pets", str(file))
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT reltuples FROM pg_class WHERE relname = 'pets_pet'")
+        assert cursor.fetchone() == (3,)
+
+
+@only_on_postgresql
+def test_import_does_not_wait_for_a_concurrent_index_build(migrated_url: str, tmp_path: Path) -> None:
+    file = tmp_path / "pets.csv"
+    file.write_text("name\nRex\n")
+    options = f"{'&' if '?' in migrated_url else '?'}options=-c%20lock_timeout%3D2s"
+    with psycopg.connect(migrated_url) as indexing:
+        indexing.execute("LOCK TABLE pets_pet IN SHARE UPDATE EXCLUSIVE MODE")
+
+        imported = manage("import_pets", str(file), DATABASE_URL=migrated_url + options)
+
+    assert imported.returncode == 0, imported.stderr

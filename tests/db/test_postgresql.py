@@ -249,18 +249,6 @@ async def _plan(database: PostgreSQL, statement: str, parameters: int) -> str:
     return "\n".join(line for (line,) in await database._reading.rows(f"EXPLAIN EXECUTE {statement}{values}", ()))
 
 
-def test_import_does_not_wait_for_a_concurrent_index_build(migrated_url: str, tmp_path: Path) -> None:
-    file = tmp_path / "pets.csv"
-    file.write_text("name\nRex\n")
-    options = f"{'&' if '?' in migrated_url else '?'}options=-c%20lock_timeout%3D2s"
-    with psycopg.connect(migrated_url) as indexing:
-        indexing.execute("LOCK TABLE pets_pet IN SHARE UPDATE EXCLUSIVE MODE")
-
-        imported = manage("import_pets", str(file), DATABASE_URL=migrated_url + options)
-
-    assert imported.returncode == 0, imported.stderr
-
-
 @pytest.mark.django_db(transaction=True)
 def test_tables_are_locked_despite_a_writer_that_locks_them_in_another_order() -> None:
     with ThreadPoolExecutor(1) as pool:

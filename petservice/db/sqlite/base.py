@@ -69,10 +69,12 @@ class DatabaseSchemaEditor(RecordingSchemaEditor, schema.DatabaseSchemaEditor):
 
     def add_field(self, model: Any, field: Any) -> None:
         """Add a column, unless an interrupted run outside a transaction has left it."""
-        with self.connection.cursor() as cursor:
-            columns = self.connection.introspection.get_table_description(cursor, model._meta.db_table)
-        if self.atomic_migration or all(column.name != field.column for column in columns):
-            super().add_field(model, field)
+        if not self.atomic_migration:
+            with self.connection.cursor() as cursor:
+                columns = self.connection.introspection.get_table_description(cursor, model._meta.db_table)
+            if any(column.name == field.column for column in columns):
+                return
+        super().add_field(model, field)
 
     def execute(self, sql: Any, params: Any = ()) -> None:
         """Execute a statement. If it creates or fills the copy of a numbered table, the rows keep their numbers."""
