@@ -22,7 +22,7 @@ MEMBERS = {
     "django.contrib.auth.views": ["INTERNAL_RESET_SESSION_TOKEN"],
     "django.db.backends.sqlite3.schema:DatabaseSchemaEditor": ["_remake_table"],
     "django.db.backends.base.schema:BaseDatabaseSchemaEditor": [
-        *("atomic_migration", "collect_sql", "deferred_sql", "sql_create_column", "sql_delete_index"),
+        *("atomic_migration", "deferred_sql", "sql_create_column", "sql_delete_index"),
     ],
     "django.db.backends.base.base:BaseDatabaseWrapper": [
         *("close_if_unusable_or_obsolete", "connection", "ensure_connection", "get_connection_params"),

@@ -84,7 +84,7 @@ class DatabaseSchemaEditor(RecordingSchemaEditor, schema.DatabaseSchemaEditor):
     def __enter__(self) -> "DatabaseSchemaEditor":
         super().__enter__()
         # Not outside a transaction: a concurrent index build blocks no writer, and a timeout would leave it invalid.
-        if self.atomic_migration and not self.collect_sql:
+        if self.atomic_migration:
             self.execute(_WAIT_SHORTLY)
         return self
 
