@@ -53,7 +53,7 @@ class BoundedChangeList(ChangeList):
 
     @property
     def can_select_all(self) -> bool:
-        """Return whether an action accepts all pets of the list."""
+        """Return whether an action accepts all rows of the list."""
         return not isinstance(self.result_count, MoreThan)
 
     def get_results(self, request: HttpRequest) -> None:

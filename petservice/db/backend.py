@@ -25,8 +25,11 @@ def backend(alias: str = DEFAULT_DB_ALIAS) -> Any:
     return connections[alias]
 
 
-class _AtEnd(list[Any]):
-    """The statements that a migration runs at its end. Django records a migration in its transaction if it has none."""
+class _Deferred(list[Any]):
+    """The statements that a migration runs at its end, in a list that counts as empty.
+
+    Django records a migration in its transaction only if there are no such statements.
+    """
 
     def __bool__(self) -> bool:
         return False
@@ -47,4 +50,4 @@ class RecordingSchemaEditor:
 
     @deferred_sql.setter
     def deferred_sql(self, statements: list[Any]) -> None:
-        self._deferred = _AtEnd(statements) if self.atomic_migration else statements
+        self._deferred = _Deferred(statements) if self.atomic_migration else statements
