@@ -38,10 +38,10 @@ class Pet(models.Model):
     # See pets.creator. The column keeps its first name, because earlier versions use it during an upgrade.
     created_by = models.CharField(max_length=255, null=True, editable=False, db_column="created_through")
     # The database raises it at every change (pets/migrations/0014_version.py).
-    version = models.IntegerField(db_default=1, editable=False)
+    version = models.IntegerField(default=1, db_default=1, editable=False)
     # The database sets it when the status becomes sold, and clears it when the pet comes back
     # (pets/migrations/0016_sold_at.py). Pets that were sold before it existed may have none.
-    sold_at = SoldAtField(null=True, editable=False, db_default=None)
+    sold_at = SoldAtField(null=True, editable=False)
 
     class Meta:
         # For the searches and filters of staff: each list of the admin reads only the pets that it shows.
