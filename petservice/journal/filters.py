@@ -1,13 +1,10 @@
 """The filters of the audit, each combination of which reads a part of one index."""
 
 from datetime import timedelta
-from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.apps import apps
-from django.contrib import admin
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.text import format_lazy
@@ -15,16 +12,6 @@ from django.utils.text import format_lazy
 from petservice.admin_pages.filter_form import DayField, FilterForm
 from petservice.configuration.time_zone import in_days, zone_name
 from petservice.journal.models import Event, Item
-from petservice.journal.recording import type_of
-
-
-@cache  # a list names the type of each event
-def record_types() -> dict[str, str]:
-    """Return the names of the models of which the audit has records, in order, by their names in the audit."""
-    models = sorted(filter(admin.site.is_registered, apps.get_models()), key=lambda model: model._meta.proxy)
-    types = {type_of(model): str(model._meta.verbose_name) for model in models}
-    types.pop(type_of(Item))  # the trash shows items; its records are those of pets
-    return dict(sorted((types | {type_of(Event): "audit"}).items(), key=lambda one: one[1]))
 
 
 class EventFilterForm(FilterForm):
@@ -34,9 +21,7 @@ class EventFilterForm(FilterForm):
         required=False, max_length=150, widget=forms.TextInput({"list": "persons", "autocomplete": "off"})
     )
     kind = forms.ChoiceField(required=False, choices=[("", "All"), *Event.Kind.choices])
-    record_type = forms.ChoiceField(
-        required=False, label="Record", choices=lambda: [("", "All"), *record_types().items()]
-    )
+    record_type = forms.ChoiceField(required=False, label="Record", choices=[("", "All"), *Event.RecordType.choices])
     record_id = forms.CharField(required=False, max_length=255, label="Record ID")
     day_from = DayField(label=format_lazy("From ({})", zone_name()))
     day_to = DayField(label=format_lazy("To ({})", zone_name()))

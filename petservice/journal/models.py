@@ -38,6 +38,15 @@ class Event(models.Model):
         ACCOUNT_CHANGED = "account_changed", "Account changed"
         SECOND_FACTOR = "second_factor", "Second factor"
 
+    class RecordType(models.TextChoices):
+        """The models of which the audit has records, with their names for people. Users and staff accounts are one."""
+
+        API_KEY = "apikeys.apikey", "API key"
+        AUDIT = "journal.event", "audit"
+        GROUP = "auth.group", "group"
+        PET = "pets.pet", "pet"
+        STAFF_ACCOUNT = "auth.user", "staff account"
+
     # Later than this, a change cannot be undone.
     UNDO_PERIOD = timedelta(hours=1)
 
@@ -49,8 +58,8 @@ class Event(models.Model):
     )
     account_name = models.CharField("person", max_length=150, blank=True, editable=False)
     address = models.GenericIPAddressField(null=True, editable=False)
-    # The model of the records, such as `pets.pet`, and their number. The items name the records.
-    record_type = models.CharField(max_length=100, blank=True, editable=False)
+    # The model of the records, and their number. The items name the records.
+    record_type = models.CharField(max_length=100, blank=True, editable=False, choices=RecordType)
     count = models.PositiveIntegerField("number", default=1, editable=False)
     message = models.TextField("change", blank=True, editable=False)
     # The permissions that an undo needs, separated by blanks. Without any, the event cannot be undone.

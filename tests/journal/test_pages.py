@@ -16,9 +16,9 @@ from django.urls import reverse
 
 from pets.models import Pet
 from petservice.accounts.groups import PETS_AND_INVENTORY
-from petservice.journal.models import Event
+from petservice.journal.models import Event, Item
 from petservice.journal.pages import JournalPages
-from petservice.journal.recording import add_event
+from petservice.journal.recording import add_event, type_of
 from tests.backoffice.clock import Clock
 from tests.backoffice.pages import csv_rows, messages
 from tests.backoffice.staff import staff
@@ -183,3 +183,5 @@ def test_every_page_that_changes_records_has_the_part_that_writes_the_journal() 
     }
 
     assert others == read_only
+    types = {type_of(model) for model in admin.site._registry} - {type_of(Item)}  # the trash
+    assert types == {*Event.RecordType.values}

@@ -7,7 +7,6 @@ from django import template
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
-from petservice.journal.filters import record_types
 from petservice.journal.sentences import sentence
 
 register = template.Library()
@@ -20,12 +19,6 @@ _QUOTED = re.compile("“([^”]*)”")
 def isolated(text: Any) -> SafeString:
     """Return a sentence in which a quoted name has the direction of its own script, and the words around it theirs."""
     return mark_safe(_QUOTED.sub(r"“<bdi>\1</bdi>”", conditional_escape(text)))  # noqa: S308  # escaped
-
-
-@register.filter
-def record_type_name(record_type: str) -> str:
-    """Return the name of a record's model for people, or the name in the journal if the model has no pages."""
-    return record_types().get(record_type, record_type)
 
 
 @register.filter
