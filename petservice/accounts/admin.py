@@ -16,7 +16,7 @@ from petservice.accounts import django_pages, services  # noqa: F401  # register
 from petservice.accounts.forms import AccountForm, NewAccountForm, warning_about
 from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink, Role
 from petservice.accounts.password_links import url_of_newest_link
-from petservice.accounts.services import ACTIONS, LINK, Action
+from petservice.accounts.services import ACTIONS, LINK, RESET_SECOND_FACTOR, Action
 from petservice.admin_pages.created_once import CreatedOnce, FormOnce
 from petservice.admin_pages.mixins import AdministratorsOnly, BoundedSearch, FactsBeside, ShownStates, filter_by
 from petservice.admin_pages.staff_page import staff_page
@@ -32,7 +32,7 @@ class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, Journal
 
     needs_recent_login = True
     # The state comes early, so that a phone shows it.
-    list_display = ("user_name", "state", "role", "second_factor", "full_name", "last_login_text")
+    list_display = ("user_name", "state", "role", "second_factor", "full_name", "last_login")
     states = Account.State
     list_filter = (filter_by("state", Account.State), filter_by("second_factor", Account.SecondFactor))
     allowed_lookups = ("state", "second_factor")
@@ -41,7 +41,7 @@ class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, Journal
     sortable_by = ()
     show_facets = admin.ShowFacets.ALWAYS
     add_fields = ("username", "full_name", "role", "form_token")
-    shown_fields = ("state", "link", "second_factor", "last_login_text", "date_joined")
+    shown_fields = ("state", "link", "second_factor", "last_login", "date_joined")
     readonly_fields = (*shown_fields, "given_by_hand")
     addition_kind, change_kind = Event.Kind.ACCOUNT_ADDED, Event.Kind.ACCOUNT_CHANGED
     form_lookup = "password_links__form_token"
@@ -97,10 +97,6 @@ class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, Journal
     @admin.display(description="user name")
     def user_name(self, account: Account) -> str:
         return account.get_username()
-
-    @admin.display(description="last login")
-    def last_login_text(self, account: Account) -> str:
-        return moment(account.last_login) if account.last_login else "never"
 
     @admin.display(description="second factor")
     def second_factor(self, account: Account) -> str:
@@ -213,5 +209,6 @@ class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, Journal
             self.log_change(request, account, f"Password link created, which works until {moment(link.expires_at)}.")
             return self._show_link(request, account)
         services.perform(action, request, account)
-        self.log_change(request, account, action.entry)
-        return self.back_to(request, account, action.done.format(account=account), messages.SUCCESS)
+        if action is not RESET_SECOND_FACTOR:  # which is in the journal already
+            self.log_change(request, account, action.done)
+        return self.back_to(request, account, f"Account {account}: {action.done}", messages.SUCCESS)

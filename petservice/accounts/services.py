@@ -47,14 +47,12 @@ def end_sessions(account: User) -> None:
 
 @dataclass(frozen=True)
 class Action:
-    """The texts of an action on an account, which contain {account} and {role}."""
+    """The texts of an action on an account; the explanation contains {account} and {role}."""
 
     verb: str  # the last part of its URL
     label: str
     explanation: str
-    # The texts for the journal and for the message afterwards. Without an entry, `perform` writes it.
-    entry: str = ""
-    done: str = ""
+    done: str = ""  # for the journal and for the message afterwards
     is_dangerous: bool = False
 
 
@@ -70,7 +68,6 @@ UNLOCK = Action(
     "{account} is locked after too many failed logins. If someone tried to guess the password, create a password link "
     "instead. The account is unlocked when the link is used.",
     "Unlocked.",
-    "The account {account} is unlocked and can log in again.",
 )
 END_SESSIONS = Action(
     "end-sessions",
@@ -78,7 +75,6 @@ END_SESSIONS = Action(
     "Everyone who is logged in as {account} must log in again, on all devices and in all browsers. Nothing that is "
     "saved is lost.",
     "All sessions ended.",
-    "All sessions of {account} have ended.",
 )
 DEACTIVATE = Action(
     "deactivate",
@@ -86,7 +82,6 @@ DEACTIVATE = Action(
     "{account} cannot log in any more. All sessions of the account end, and its password links stop working. The "
     "account keeps its name, its role and its history, and you can reactivate it later.",
     "Deactivated. All sessions ended.",
-    "The account {account} is deactivated. All sessions of the account have ended.",
     is_dangerous=True,
 )
 REACTIVATE = Action(
@@ -95,14 +90,13 @@ REACTIVATE = Action(
     "{account} can log in again with the present password and the role {role}. If the password is forgotten or was "
     "never set, create a password link afterwards.",
     "Reactivated.",
-    "The account {account} is active again.",
 )
 RESET_SECOND_FACTOR = Action(
     "reset-second-factor",
     "Reset second factor",
     "The next login of {account} needs only the password. Do this only if {account} has asked you in person, because "
     "the device is lost.",
-    done="The second factor of {account} was reset. The next login needs only the password.",
+    "Second factor reset by an administrator.",
     is_dangerous=True,
 )
 # In the order of the buttons.
@@ -130,7 +124,7 @@ def perform(action: Action, request: HttpRequest, account: Account) -> None:
     if action is UNLOCK:
         login_limits.forget_failures(account)
     if action is RESET_SECOND_FACTOR:
-        factors.remove(request, account, message="Reset by an administrator.")
+        factors.remove(request, account, message=action.done)
     if action in (DEACTIVATE, REACTIVATE):
         account.is_active = action is REACTIVATE
         account.save(update_fields=["is_active"])
