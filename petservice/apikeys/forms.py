@@ -4,6 +4,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from django import forms
+from django.core.validators import MaxValueValidator
 from django.utils import timezone
 from django.utils.text import format_lazy
 
@@ -16,6 +17,8 @@ from petservice.configuration.time_zone import day_of, end_of, moment, zone_name
 # The lifetimes that the forms offer, by their values there, and the value of the other choice.
 LIFETIMES = {str(days): timedelta(days=days) for days in (30, 90, 365)}
 NEVER = "never"
+# The last day of the calendar has no end.
+_LAST_DAY = date.max - timedelta(days=1)
 
 
 def _last_second(day: date) -> datetime:
@@ -30,7 +33,7 @@ class ExpiryField(DayField):
 
     def __init__(self, *, help_text: str, **kwargs: Any) -> None:
         end = format_lazy("{} A key expires at the end of its day ({}).", help_text, zone_name())
-        super().__init__(help_text=end, **kwargs)
+        super().__init__(help_text=end, validators=[MaxValueValidator(_LAST_DAY)], **kwargs)
         self.widget.attrs["data-zone"] = zone_name()
 
     def prepare_value(self, value: Any) -> Any:
@@ -38,10 +41,7 @@ class ExpiryField(DayField):
 
     def clean(self, value: Any) -> datetime | None:
         day = super().clean(value)
-        try:
-            return None if day is None else _last_second(day)
-        except OverflowError:  # on the last day of the calendar
-            raise forms.ValidationError("No key can expire on this day. Choose another day.") from None
+        return None if day is None else _last_second(day)
 
 
 class KeyForm(MergingForm):
@@ -83,7 +83,7 @@ class ExpiryChoice(forms.Form):
         self._lifetimes = LIFETIMES
         choices = [(days, f"After {days} days (on {day_of(self.now + one)})") for days, one in LIFETIMES.items()]
         if old_lifetime is not None:  # from now, it may end after the last day that a key can expire on
-            same = min(old_lifetime, _last_second(date.max - timedelta(days=1)) - self.now)
+            same = min(old_lifetime, _last_second(_LAST_DAY) - self.now)
             self._lifetimes = LIFETIMES | {"same": same}
             choices.insert(0, ("same", f"As long as the old key (until {moment(self.now + same)})"))
         field: Any = self.fields["lifetime"]

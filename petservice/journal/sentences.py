@@ -48,10 +48,9 @@ def changes_by(form: Any, *names: str) -> str:
 
 
 def _change_of(form: Any, name: str) -> str:
-    field = form.fields.get(name)
-    label = str(field.label if field is not None and field.label else name)
+    label = form[name].label
     old, new = form.initial.get(name), form.cleaned_data[name]
-    if not isinstance(field, forms.ModelMultipleChoiceField):
+    if not isinstance(form.fields[name], forms.ModelMultipleChoiceField):
         return changed(label, old, new)
     before, after = set(map(str, old or [])), set(map(str, new))
     parts = {"added": after - before, "removed": before - after}

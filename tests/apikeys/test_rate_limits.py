@@ -38,17 +38,34 @@ def shift_timestamps(server: RedisServer, seconds: float) -> None:
         server.client.rpush(name, *timestamps)
 
 
+# A limit, the seconds since the step before, and the statuses of the requests then.
+STEPS = [
+    (3, 0, [200]),
+    (3, 40, [200, 200, 429]),
+    (3, 20, [200, 429]),  # a minute after the first
+    (3, 40, [200, 200, 429]),  # a minute after the second and third
+    (3, 60, [200, 200, 200, 429]),
+    # A changed limit holds immediately.
+    (2, 0, [429]),
+    (4, 0, [200, 429]),
+    (None, 0, [200] * 5),
+    (5, 0, [200, 429]),
+    # A clock that is set back locks no client out.
+    (2, -3600, [200, 200, 429]),
+]
+
+
 @pytest.mark.redis
 def test_the_limit_holds_in_any_period_of_60_seconds(redis_in_use: RedisServer) -> None:
-    client = client_with(requests_per_minute=3)
+    client = client_with()
+    for step, (limit, seconds, expected) in enumerate(STEPS):
+        APIKey.objects.update(requests_per_minute=limit)
+        shift_timestamps(redis_in_use, seconds)
+        assert statuses(client, len(expected)) == expected, step
 
-    assert statuses(client, 1) == [200]
-    shift_timestamps(redis_in_use, 40)
-    assert statuses(client, 3) == [200, 200, 429]
-    shift_timestamps(redis_in_use, 20)  # a minute after the first
-    assert statuses(client, 2) == [200, 429]
-    shift_timestamps(redis_in_use, 40)  # a minute after the second and third
-    assert statuses(client, 3) == [200, 200, 429]
+    (name,) = redis_in_use.client.keys()
+    assert redis_in_use.client.llen(name) == 2, "more timestamps than the limit"
+    assert 59 <= redis_in_use.client.ttl(name) <= 61
 
 
 @pytest.mark.redis
@@ -98,34 +115,6 @@ def test_requests_that_use_the_key_count_with_any_outcome_and_no_others(redis_in
     ]
 
     assert [response.status_code for response in responses] == [200, 400, 404, 400, 201, 429, 429, 429, 429]
-
-
-@pytest.mark.redis
-def test_a_changed_limit_holds_immediately(redis_in_use: RedisServer) -> None:
-    client = client_with()
-    assert statuses(client, 5) == [200] * 5
-
-    for limit, expected in [(2, [200, 200, 429]), (4, [200, 200, 429]), (3, [429]), (None, [200] * 5), (5, [200, 429])]:
-        APIKey.objects.update(requests_per_minute=limit)
-        assert statuses(client, len(expected)) == expected, limit
-
-
-@pytest.mark.redis
-def test_timestamps_expire_after_a_minute_and_a_clock_that_is_set_back_locks_no_client_out(
-    redis_in_use: RedisServer,
-) -> None:
-    client = client_with(requests_per_minute=2)
-    for _ in range(3):
-        assert statuses(client, 3) == [200, 200, 429]
-        shift_timestamps(redis_in_use, 60)
-    assert statuses(client, 1) == [200]
-
-    (name,) = redis_in_use.client.keys()
-    assert redis_in_use.client.llen(name) == 2
-    assert 59 <= redis_in_use.client.ttl(name) <= 61
-    assert statuses(client, 2) == [200, 429]
-    shift_timestamps(redis_in_use, -3600)
-    assert statuses(client, 3) == [200, 200, 429]
 
 
 @pytest.mark.redis
