@@ -35,7 +35,7 @@ class _DjangoPages(BoundedSearch, JournalPages, AdministratorsOnly):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request)
         if request.method == "POST" and connection.in_atomic_block:
-            return rows.select_for_update(no_key=True)  # others could change the choices until these are saved
+            return rows.select_for_update(no_key=True)  # nobody may change the record until it is saved
         return rows
 
 
@@ -56,9 +56,6 @@ class UserPages(_DjangoPages):
         return False
 
     has_delete_permission = has_add_permission
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Save nothing but groups and permissions, because others may change the account at the same time."""
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         # Django's text says how to type a name, which this page only shows.

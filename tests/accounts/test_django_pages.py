@@ -11,7 +11,6 @@ from django.apps import apps
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
 from django.core.management import CommandError, call_command
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -97,23 +96,6 @@ def test_two_people_who_choose_permissions_at_the_same_time_keep_the_changes_of_
     assert {*given.all()} == {three, four}
     changes = Event.objects.filter(message__contains=": added ")
     assert [change.message.count("“") for change in changes] == [2, 2], "added one permission and removed another"
-
-
-@only_on_postgresql
-def test_an_account_that_is_deactivated_while_its_permissions_change_stays_deactivated(
-    admin_client: Client, ada: User
-) -> None:
-    permission = Permission.objects.get(codename="view_pet")
-    form = read(admin_client, user_page(ada), "user_form") | {"user_permissions": [permission.pk]}
-    deactivated = User.objects.filter(pk=ada.pk)
-
-    # The account is read before its permissions are.
-    with write_before("auth_user_user_permissions", lambda: deactivated.update(is_active=False)):
-        send(admin_client, user_page(ada), form)
-
-    ada.refresh_from_db()
-    assert not ada.is_active
-    assert [*ada.user_permissions.all()] == [permission]
 
 
 def test_both_histories_of_an_account_show_the_changes_of_all_pages(admin_client: Client, ada: User) -> None:
@@ -209,14 +191,3 @@ def test_a_changed_password_is_in_the_audit_and_nothing_if_no_password_was_chang
     ((account, kind, message),) = audit_of(ada)
     assert (account, kind) == ("command", "account_changed")
     assert message.startswith(f"Password changed by the command changepassword. {RUN_BY}")
-
-
-def test_an_audit_that_cannot_be_written_does_not_prevent_the_change(run: Run, ada: User) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE journal_event RENAME TO missing")
-
-    _, errors = run("changepassword", "ada")
-
-    assert "The audit cannot be written (" in errors
-    assert "The account is saved." in errors
-    assert User.objects.get().check_password(NEW_PASSWORD)

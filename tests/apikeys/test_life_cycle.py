@@ -5,7 +5,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import IntegrityError
 from django.test import Client
@@ -106,11 +105,3 @@ def test_the_database_rejects_invalid_values(field: str, value: object) -> None:
 
     with pytest.raises(IntegrityError):
         APIKey.objects.filter(pk=api_key.pk).update(**{field: value})
-
-
-def test_a_key_remains_when_the_account_that_created_it_is_deleted(admin_user: User) -> None:
-    APIKey.objects.create_key(name="Acme", created_by=admin_user)
-
-    admin_user.delete()
-
-    assert APIKey.objects.get().created_by is None

@@ -23,7 +23,7 @@ from tests.backoffice.clock import Clock
 from tests.backoffice.pages import csv_rows, messages
 from tests.backoffice.staff import staff
 from tests.journal.events import create_event
-from tests.pets.changes import mark, request_of
+from tests.pets.changes import mark
 
 # The list model and the query plans have the filters on both databases.
 pytestmark = [pytest.mark.django_db, pytest.mark.once(on="postgresql")]
@@ -119,17 +119,6 @@ def test_the_history_of_a_record_links_superusers_to_its_audit(admin_client: Cli
     url = reverse("admin:pets_pet_history", args=[pet.pk])
     assert link in admin_client.get(url).content.decode()
     assert link not in staff(PETS_AND_INVENTORY).get(url).content.decode()
-
-
-def test_the_kinds_of_records_have_the_words_of_the_shop(admin_client: Client, admin_user: User) -> None:
-    add_event(request_of(admin_user), Kind.CHANGED, target=admin_user, message="Name.")
-    add_event(request_of(admin_user), Kind.EXPORTED, target=Event, message="Exported.")
-    page = admin_client.get(AUDIT).content.decode()
-
-    choices = re.findall(r"<option [^>]*>([^<]*)</option>", page.split('name="record_type"')[1].split("</select>")[0])
-    assert choices == ["All", "API key", "audit", "group", "pet", "staff account"]
-    assert re.findall(r">(\w+ ?\w*) <bdi>admin</bdi>", page) == ["staff account"]
-    assert '<span class="model-name">staff account</span>' in admin_client.get(reverse("admin:index")).content.decode()
 
 
 def test_what_a_colleague_sold_yesterday_is_two_clicks_away_and_leads_to_the_pets(

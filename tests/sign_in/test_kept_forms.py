@@ -4,7 +4,6 @@ import time
 from typing import Any
 
 import pytest
-from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
@@ -14,7 +13,7 @@ from pets.models import Pet
 from petservice.sign_in import kept_forms
 from tests.backoffice.login import ADD, LOGIN, PASSWORD
 from tests.backoffice.pages import fields_of, messages
-from tests.sign_in.authenticator import SECOND_FACTOR, log_in_again, send_again, set_up
+from tests.sign_in.authenticator import log_in_again, send_again
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -173,17 +172,3 @@ def test_strangers_and_empty_posts_are_sent_to_the_login_as_before() -> None:
     assert Client().post(ADD)["Location"] == f"{LOGIN}?next={ADD}"
     assert "Log in to continue." in Client().get(ADD, follow=True).content.decode()
     assert "Log in to continue." not in Client().get(LOGIN).content.decode()
-
-
-def test_a_form_before_a_factor_that_the_operator_requires_can_be_sent_after_the_set_up(
-    browser: Client, settings: LazySettings
-) -> None:
-    fields = filled_in(browser)
-    settings.SECOND_FACTOR = "all"
-
-    assert browser.post(ADD, fields)["Location"].startswith(SECOND_FACTOR)
-    set_up(browser)
-    assert not Pet.objects.exists()
-
-    assert browser.post(ADD, fields).status_code == 302
-    assert list(Pet.objects.values_list("name", "tag")) == [(NAME, "dog")]

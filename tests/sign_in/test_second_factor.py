@@ -208,17 +208,6 @@ def test_recovery_codes_are_shown_once_and_no_second_factor_is_added(client: Cli
     assert TOTPDevice.objects.count() == 1
 
 
-def test_each_page_has_a_new_secret_and_its_code_does_not_log_in(client: Client) -> None:
-    earlier = app_of(client.get(SECOND_FACTOR))
-    app = app_of(client.get(SECOND_FACTOR))
-
-    assert "This code is wrong" in client.post(SECOND_FACTOR, {"code": earlier.code()}).content.decode()
-    code = app.code()
-    assert recovery_codes(client.post(SECOND_FACTOR, {"code": code}).content.decode())
-    assert TOTPDevice.objects.count() == 1
-    assert "This code is wrong" in log_in(code=code).content.decode()
-
-
 # Renewing and removing.
 
 

@@ -111,20 +111,6 @@ def test_15_minutes_after_the_login_another_is_needed_and_the_form_can_be_sent_a
     assert "This is the only time" in admin_client.post(ADD_KEY, new_key(admin_client)).content.decode(), "asked again"
 
 
-def test_an_account_with_a_factor_needs_its_code_as_well(admin_user: User, clock: Clock) -> None:
-    app = with_factor(admin_user)
-    client = log_in(name="admin", code=app.code()).client
-    clock.advance(16 * MINUTE)
-
-    asked = client.post(ADD_KEY, new_key(client))
-    assert is_asked(log_in_again(client, asked, PASSWORD)), "the password is enough"
-    code = app.code()
-    assert "This is the only time" in send_again(client, log_in_again(client, asked, PASSWORD, code)).content.decode()
-    clock.advance(16 * MINUTE)
-    again = log_in_again(client, client.post(ADD_KEY, new_key(client)), PASSWORD, code)
-    assert is_asked(again), "the code worked twice"
-
-
 def test_every_change_of_keys_accounts_and_groups_asks_and_reading_does_not(
     admin_client: Client, ada: User, clock: Clock
 ) -> None:
