@@ -32,7 +32,7 @@ class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, Journal
 
     needs_recent_login = True
     # The state comes early, so that a phone shows it.
-    list_display = ("user_name", "state", "role", "second_factor", "full_name", "last_login")
+    list_display = ("__str__", "state", "role", "second_factor", "full_name", "last_login")
     states = Account.State
     list_filter = (filter_by("state", Account.State), filter_by("second_factor", Account.SecondFactor))
     allowed_lookups = ("state", "second_factor")
@@ -86,17 +86,12 @@ class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, Journal
         return accounts.annotate(state=state, second_factor=factor).prefetch_related("groups", "user_permissions")
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        """Return an account, or None if it does not exist. A form locks it until the transaction ends."""
+        """Return an account, or None if it does not exist. A form locks all until the transaction ends."""
         if request.method == "POST" and connection.in_atomic_block:
-            account = super().get_object(request, object_id, from_field)
-            services.lock(account.pk if account else 0)
+            services.lock()
         return super().get_object(request, object_id, from_field)
 
     # Columns and fields.
-
-    @admin.display(description="user name")
-    def user_name(self, account: Account) -> str:
-        return account.get_username()
 
     @admin.display(description="second factor")
     def second_factor(self, account: Account) -> str:

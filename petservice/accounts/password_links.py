@@ -50,7 +50,7 @@ class SetPasswordView(PasswordResetConfirmView):
         # Before the transaction, because hashing is slow, and SQLite has one writer.
         user: User = form.save(commit=False)
         with transaction.atomic():
-            services.lock(user.pk)
+            services.lock()
             account = Account.objects.get(pk=user.pk)
             if not _tokens.check_token(account, self.request.session.get(INTERNAL_RESET_SESSION_TOKEN)):
                 return _failure()  # another request has just used or replaced the link

@@ -1,6 +1,6 @@
 """The rules for staff accounts, and the actions of administrators on one account, with the texts of each.
 
-Changes expect the caller's transaction with the account locked.
+Changes expect the caller's transaction with the accounts locked.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,6 @@ from typing import Any
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
-from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -17,12 +16,12 @@ from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink
 from petservice.sign_in import factors, login_limits
 
 
-def lock(pk: int) -> None:
-    """Lock an account and all administrators until the transaction ends.
+def lock() -> None:
+    """Lock all accounts, which are few, until the transaction ends.
 
     Without the lock, two administrators could deactivate each other at the same time.
     """
-    list(Account.objects.select_for_update().filter(Q(pk=pk) | Q(is_superuser=True)).order_by("pk"))
+    list(Account.objects.select_for_update(no_key=True).order_by("pk"))
 
 
 def reason_to_stay_administrator(account: User, actor: Any) -> str | None:
