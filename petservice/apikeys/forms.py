@@ -14,8 +14,8 @@ from petservice.admin_pages.merging_form import MergingForm
 from petservice.apikeys.models import APIKey
 from petservice.configuration.time_zone import day_of, end_of, moment, zone_name
 
-# The lifetimes that the forms offer, by their values there, and the value of the other choice.
-LIFETIMES = {str(days): timedelta(days=days) for days in (30, 90, 365)}
+# The lifetimes in days that the forms offer, and the value of the other choice.
+LIFETIMES = ("30", "90", "365")
 NEVER = "never"
 # The last day of the calendar has no end.
 _LAST_DAY = date.max - timedelta(days=1)
@@ -80,12 +80,11 @@ class ExpiryChoice(forms.Form):
         """Create the form. The lifetime of an old key is the first choice, if there is an old key that expires."""
         super().__init__(*args, **kwargs)
         self.now = timezone.now()
-        self._lifetimes = LIFETIMES
-        choices = [(days, f"After {days} days (on {day_of(self.now + one)})") for days, one in LIFETIMES.items()]
+        self._expiries = {days: self.now + timedelta(days=int(days)) for days in LIFETIMES}
+        choices = [(days, f"After {days} days (on {day_of(at)})") for days, at in self._expiries.items()]
         if old_lifetime is not None:  # from now, it may end after the last day that a key can expire on
-            same = min(old_lifetime, _last_second(_LAST_DAY) - self.now)
-            self._lifetimes = LIFETIMES | {"same": same}
-            choices.insert(0, ("same", f"As long as the old key (until {moment(self.now + same)})"))
+            self._expiries["same"] = same = self.now + min(old_lifetime, _last_second(_LAST_DAY) - self.now)
+            choices.insert(0, ("same", f"As long as the old key (until {moment(same)})"))
         field: Any = self.fields["lifetime"]
         field.choices = [*choices, (NEVER, "Never")]
 
@@ -98,9 +97,7 @@ class ExpiryChoice(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Put the chosen lifetime into `expires_at`, unless that has a day."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        choice = cleaned.get("lifetime", NEVER)
-        if cleaned.get("expires_at") is None and choice != NEVER:
-            cleaned["expires_at"] = self.now + self._lifetimes[choice]
+        cleaned["expires_at"] = cleaned.get("expires_at") or self._expiries.get(cleaned.get("lifetime", NEVER))
         return cleaned
 
 
