@@ -155,12 +155,6 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
 
     created_by_form: Any = staticmethod(added_by_form)
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        if request.method == "POST" and is_id(object_id) and connection.in_atomic_block:
-            # Lock the pet until the transaction ends, so that the form is compared with its latest values.
-            Pet.objects.select_for_update().filter(pk=object_id).first()
-        return super().get_object(request, object_id, from_field)
-
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:

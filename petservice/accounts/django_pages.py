@@ -8,8 +8,6 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin
 from django.contrib.auth.models import Group, Permission, User
-from django.db import connection
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django_otp.plugins.otp_static.admin import StaticDevice
 from django_otp.plugins.otp_totp.admin import TOTPDevice
@@ -31,12 +29,6 @@ class _DjangoPages(BoundedSearch, JournalPages, AdministratorsOnly):
 
     needs_recent_login = True
     form = MergingForm
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        rows: QuerySet[Any] = super().get_queryset(request)
-        if request.method == "POST" and connection.in_atomic_block:
-            return rows.select_for_update(no_key=True)  # nobody may change the record until it is saved
-        return rows
 
 
 @admin.register(User)

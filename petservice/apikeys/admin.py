@@ -7,7 +7,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -83,12 +83,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
     # The list and its columns.
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[APIKey]:
-        api_keys = APIKey.objects.with_states(timezone.now())
-        if request.method == "POST" and connection.in_atomic_block:
-            # A form saves all fields, so nobody may revoke or replace the key until the transaction ends. Clients may
-            # use it, who refer to it with an Idempotency-Key.
-            api_keys = api_keys.select_for_update(no_key=True)
-        return api_keys
+        return APIKey.objects.with_states(timezone.now())
 
     def get_search_results(self, request: HttpRequest, queryset: QuerySet[APIKey], search_term: str) -> Any:
         with_prefix = queryset.filter(prefix__startswith=keys.prefix(search_term))

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin, messages
+from django.db import connection
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 
@@ -30,6 +31,15 @@ class JournalPages(admin.ModelAdmin):
 
     paginator = BoundedPaginator
     addition_kind, change_kind = Event.Kind.ADDED, Event.Kind.CHANGED
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """Return a record, or None. A form locks it until its transaction ends, and changes the latest values."""
+        record = super().get_object(request, object_id, from_field)
+        if record is not None and request.method == "POST" and connection.in_atomic_block:
+            # Others may refer to it meanwhile, for example a client to its key.
+            list(self.model._base_manager.select_for_update(no_key=True).filter(pk=record.pk))
+            record = super().get_object(request, object_id, from_field)
+        return record
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
         return "Added." if add else changes_by(form)

@@ -91,7 +91,7 @@ def test_an_account_that_loses_its_permission_while_it_waits_for_a_lock_changes_
         account.user_permissions.clear()
         User.objects.filter(pk=account.pk).update(is_active=not is_deactivated)
 
-    with write_before("FOR UPDATE", lose):
+    with write_before("FOR NO KEY UPDATE" if page == "form" else "FOR UPDATE", lose):
         response = client.post(url, fields | {"tag": "hound"})
 
     assert response.status_code == 403
