@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from axes.utils import reset
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
@@ -17,7 +18,7 @@ from petservice.accounts.models import Account, PasswordLink
 from petservice.admin_pages.staff_page import failure_page, staff_page
 from petservice.journal.models import Event
 from petservice.journal.recording import add_event
-from petservice.sign_in import login_limits, login_view
+from petservice.sign_in import login_view
 
 
 class _Tokens(PasswordResetTokenGenerator):
@@ -55,7 +56,7 @@ class SetPasswordView(PasswordResetConfirmView):
             if not _tokens.check_token(account, self.request.session.get(INTERNAL_RESET_SESSION_TOKEN)):
                 return _failure()  # another request has just used or replaced the link
             user.save(update_fields=["password"])
-            login_limits.forget_failures(account)
+            reset(username=account.get_username())
             text = "Password set with a link."
             add_event(self.request, Event.Kind.ACCOUNT_CHANGED, target=account, message=text, account=account)
         del self.request.session[INTERNAL_RESET_SESSION_TOKEN]

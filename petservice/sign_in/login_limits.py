@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 from axes.handlers.database import AxesDatabaseHandler
-from axes.handlers.proxy import AxesProxyHandler
 from axes.models import AccessAttempt
 from django.conf import settings
 from django.db.models import Max, QuerySet
@@ -18,9 +17,6 @@ from django.utils import timezone
 
 from petservice.admin_pages.staff_page import failure_page
 from petservice.client_address import network_of_client
-
-# The address of clients that connect through a unix socket without an X-Forwarded-For header.
-UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  # no socket binds to it
 
 
 class LoginAttempts(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no types
@@ -48,12 +44,7 @@ def lockouts() -> QuerySet[AccessAttempt]:
 
 def counted_address(request: HttpRequest) -> str:
     """Return the client's IPv4 address or IPv6 network, for which requests and failures are counted."""
-    return network_of_client(request) or UNKNOWN_ADDRESS
-
-
-def forget_failures(user: Any, *, address: str | None = None) -> None:
-    """Unlock an account for the clients of a counted address, or for all clients."""
-    AxesProxyHandler.reset_attempts(username=user.get_username(), ip_address=address)
+    return network_of_client(request) or "0.0.0.0"  # noqa: S104  # through a unix socket without X-Forwarded-For
 
 
 def too_many_logins() -> HttpResponse:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from axes.utils import reset
 from django.contrib.auth import authenticate, update_session_auth_hash
 from django.contrib.auth.models import User
 from django.contrib.auth.views import PasswordChangeView
@@ -12,7 +13,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from petservice.journal.models import Event
 from petservice.journal.recording import add_event
-from petservice.sign_in import login_limits
+from petservice.sign_in.login_limits import counted_address
 
 
 class OwnPasswordView(PasswordChangeView):
@@ -36,6 +37,6 @@ class OwnPasswordView(PasswordChangeView):
             # Only the password, because an administrator may have changed the account while it was hashed.
             user.save(update_fields=["password"])
             add_event(self.request, Event.Kind.ACCOUNT_CHANGED, target=user, message=text)
-        login_limits.forget_failures(user, address=login_limits.counted_address(self.request))
+        reset(username=user.get_username(), ip=counted_address(self.request))
         update_session_auth_hash(self.request, user)
         return HttpResponseRedirect(self.get_success_url())
