@@ -127,9 +127,7 @@ class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, Journal
         context |= {"show_save_and_add_another": False, "show_save_and_continue": False}
         if account is not None:
             context["account_actions"] = [
-                (action, reverse(f"admin:accounts_account_{action.verb}", args=[account.pk]))
-                for action in ACTIONS
-                if services.reason_against(action, account, request.user) is None
+                action for action in ACTIONS if services.reason_against(action, account, request.user) is None
             ]
         return super().render_change_form(request, context, *args, **kwargs)
 

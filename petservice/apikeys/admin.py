@@ -229,11 +229,8 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
             return self.back_to(request, api_key, f"{reason} Nothing was changed.")
         works, until = api_key.works(form.now), api_key.expires_at
         end = f"The old key works until {moment(until)}." if works and until else "The old key does not work any more."
-        message = f"Replaced by {replacement}. {end} New key: {replacement.summary()}"
-        changes = [
-            Change(str(api_key.pk), str(api_key), message=f"Rotated. Replaced by {replacement}."),
-            Change(str(replacement.pk), str(replacement), message=f"Created as replacement for {api_key}."),
-        ]
+        message = f"{api_key} replaced by {replacement}. {end} New key: {replacement.summary()}"
+        changes = [Change(str(key.pk), str(key)) for key in (api_key, replacement)]
         add_event(request, Event.Kind.KEY_ROTATED, target=APIKey, message=message, changes=changes, count=1)
         return self._show_once(request, replacement, plain)
 

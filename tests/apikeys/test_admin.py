@@ -137,7 +137,7 @@ def test_events_of_a_key_are_recorded_with_old_and_new_values(admin_client: Clie
 
     admin_client.post(page_of(key, "rotate"), ROTATE)
     replacement = APIKey.objects.get(replaces=key)
-    assert message().startswith(f"Replaced by {replacement}. The old key works until ")
+    assert message().startswith(f"{key} replaced by {replacement}. The old key works until ")
     assert entries() == [(Kind.KEY_ROTATED, "admin", str(key), 1)]
 
     admin_client.get(page_of(key, "revoke"))

@@ -207,7 +207,7 @@ def test_a_key_gets_one_replacement_with_its_settings_and_works_for_the_grace_pe
         assert APIKey.objects.filter(pk=old.pk, **fields).exists(), "the end of the old key has changed"
     end = "works until" if works else "does not work any more."
     assert f"It replaces {old}, which {end}" in response.content.decode()
-    assert Event.objects.get(kind="key_rotated").message.startswith(f"Replaced by {new}. The old key {end}")
+    assert Event.objects.get(kind="key_rotated").message.startswith(f"{old} replaced by {new}. The old key {end}")
     page = admin_client.get(page_of(old)).content.decode()
     assert f'<a href="{page_of(new)}">{new}</a>' in page
     assert url not in page
