@@ -75,18 +75,14 @@ class ExpiryChoice(forms.Form):
 
     lifetime = forms.ChoiceField(label="Expires", initial="90")
     expires_at = ExpiryField(label="Day of expiry", help_text="In place of the choice above.")
+    fields: dict[str, Any]
 
-    def __init__(self, *args: Any, old_lifetime: timedelta | None = None, **kwargs: Any) -> None:
-        """Create the form. The lifetime of an old key is the first choice, if there is an old key that expires."""
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.now = timezone.now()
-        self._expiries = {days: self.now + timedelta(days=int(days)) for days in LIFETIMES}
-        choices = [(days, f"After {days} days (on {day_of(at)})") for days, at in self._expiries.items()]
-        if old_lifetime is not None:  # from now, it may end after the last day that a key can expire on
-            self._expiries["same"] = same = self.now + min(old_lifetime, _last_second(_LAST_DAY) - self.now)
-            choices.insert(0, ("same", f"As long as the old key (until {moment(same)})"))
-        field: Any = self.fields["lifetime"]
-        field.choices = [*choices, (NEVER, "Never")]
+        self.expiries = {days: self.now + timedelta(days=int(days)) for days in LIFETIMES}
+        choices = [(days, f"After {days} days (on {day_of(at)})") for days, at in self.expiries.items()]
+        self.fields["lifetime"].choices = [*choices, (NEVER, "Never")]
 
     def clean_expires_at(self) -> datetime | None:
         expires_at: datetime | None = self.cleaned_data["expires_at"]
@@ -97,7 +93,7 @@ class ExpiryChoice(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Put the chosen lifetime into `expires_at`, unless that has a day."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        cleaned["expires_at"] = cleaned.get("expires_at") or self._expiries.get(cleaned.get("lifetime", NEVER))
+        cleaned["expires_at"] = cleaned.get("expires_at") or self.expiries.get(cleaned.get("lifetime", NEVER))
         return cleaned
 
 
@@ -130,7 +126,14 @@ class RotateForm(FormOnce, ExpiryChoice):
     lifetime = forms.ChoiceField(label="The new key expires")
 
     def __init__(self, api_key: APIKey, data: Any = None) -> None:
-        super().__init__(data, old_lifetime=api_key.lifetime)
-        self.fields["lifetime"].initial = NEVER if api_key.lifetime is None else "same"
+        super().__init__(data)
+        lifetimes = self.fields["lifetime"]
+        lifetimes.initial = NEVER
+        if api_key.expires_at is not None:
+            # From now, its lifetime may end after the last day that a key can expire on.
+            lifetime = min(api_key.expires_at - api_key.created_at, _last_second(_LAST_DAY) - self.now)
+            self.expiries["same"] = same = self.now + lifetime
+            text = f"As long as the old key (until {moment(same)})"
+            lifetimes.choices, lifetimes.initial = [("same", text), *lifetimes.choices], "same"
         if not api_key.works(self.now):
             del self.fields["grace_period"]

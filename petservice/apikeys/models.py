@@ -144,11 +144,6 @@ class APIKey(models.Model):
         expiry = f"expires on {moment(self.expires_at)}" if self.expires_at else "does not expire"
         return f"{self.get_access_display()}, {limit}, {expiry}."
 
-    @property
-    def lifetime(self) -> timedelta | None:
-        """The time from the creation of the key to its expiry, or None if it does not expire."""
-        return None if self.expires_at is None else self.expires_at - self.created_at
-
     def generate(self) -> str:
         """Return a new plain key for this key, which is not saved yet and gets only its prefix and digest."""
         plain = keys.generate(self.environment)

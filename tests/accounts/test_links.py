@@ -148,8 +148,6 @@ def test_the_password_must_be_valid_and_nothing_is_changed_before(admin_client: 
     for new, repeated, error in [
         (NEW_PASSWORD, "another long on", "match"),
         ("password", "password", "too common"),
-        ("ada", "ada", "too short"),
-        ("", "", "This field is required."),
     ]:
         response = use(link, new_password1=new, new_password2=repeated)
         assert error in response.content.decode()
