@@ -48,6 +48,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
     """The admin pages of API keys, where no key can be deleted and a revoked key cannot be changed."""
 
     needs_recent_login = True
+    form = KeyForm
     empty_list = "There are no API keys yet, so no client can call the API."
     show_facets = admin.ShowFacets.ALWAYS
     list_display = ("key", "state", "access", "created", "expires", "last_used")
@@ -130,10 +131,12 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
     def get_readonly_fields(self, request: HttpRequest, obj: APIKey | None = None) -> Any:
         if obj is None:
             return ()
-        return self.readonly_fields if settings.REDIS_URL else (*self.readonly_fields, "requests_per_minute")
+        without_redis = () if settings.REDIS_URL else ("requests_per_minute",)
+        expired = ("expires_at",) if obj.is_expired(timezone.now()) else ()
+        return (*self.readonly_fields, *without_redis, *expired)
 
     def get_form(self, request: HttpRequest, obj: APIKey | None = None, change: bool = False, **kwargs: Any) -> Any:
-        return super().get_form(request, obj, change, **{"form": KeyForm if change else NewKeyForm} | kwargs)
+        return super().get_form(request, obj, change, **({} if change else {"form": NewKeyForm}) | kwargs)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"access": APIKey.Access.READ_ONLY}  # the URL sets no field

@@ -41,33 +41,25 @@ class ExpiryField(DayField):
 
     def clean(self, value: Any) -> datetime | None:
         day = super().clean(value)
-        return None if day is None else _last_second(day)
+        expires_at = None if day is None else _last_second(day)
+        if expires_at is not None and expires_at <= timezone.now():
+            raise forms.ValidationError("This day is in the past. Choose a later day. To stop a key now, use Revoke.")
+        return expires_at
 
 
 class KeyForm(MergingForm):
-    """A form for an API key, which rejects an impossible expiry."""
+    """A form for an API key, whose expiry is missing if the key has expired."""
 
     expires_at = ExpiryField(label="Expiry", help_text="Leave empty for no expiry.")
 
     class Meta:
-        labels = {"replaces": "Replaces"}
+        labels = {"expires_at": "Expiry", "replaces": "Replaces"}
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        if "expires_at" in cleaned and "expires_at" in self.changed_data:
-            reason = self._reason_against(cleaned["expires_at"], timezone.now())
-            if reason:
-                self.add_error("expires_at", reason)
+        if self.instance.replaced_by_id is not None and "expires_at" in cleaned and cleaned["expires_at"] is None:
+            self.add_error("expires_at", "This key was replaced by another key, so it must expire. Choose a day.")
         return cleaned
-
-    def _reason_against(self, expires_at: datetime | None, now: datetime) -> str | None:
-        if self.instance.is_expired(now):
-            return "This key has expired. Its expiry cannot be changed any more. Use “Create a replacement” instead."
-        if expires_at is not None and expires_at <= now:
-            return "This day is in the past. Choose a later day. To stop the key immediately, use Revoke."
-        if expires_at is None and self.instance.replaced_by_id is not None:
-            return "This key was replaced by another key, so it must expire. Choose a day."
-        return None
 
 
 class ExpiryChoice(forms.Form):
@@ -83,12 +75,6 @@ class ExpiryChoice(forms.Form):
         self.expiries = {days: self.now + timedelta(days=int(days)) for days in LIFETIMES}
         choices = [(days, f"After {days} days (on {day_of(at)})") for days, at in self.expiries.items()]
         self.fields["lifetime"].choices = [*choices, (NEVER, "Never")]
-
-    def clean_expires_at(self) -> datetime | None:
-        expires_at: datetime | None = self.cleaned_data["expires_at"]
-        if expires_at is not None and expires_at <= self.now:
-            raise forms.ValidationError("This day is in the past, so the key would not work. Choose a later day.")
-        return expires_at
 
     def clean(self) -> dict[str, Any]:
         """Put the chosen lifetime into `expires_at`, unless that has a day."""
