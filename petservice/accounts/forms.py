@@ -7,8 +7,8 @@ from django import forms
 from django.contrib.admin.widgets import AdminTextInputWidget
 from django.core.exceptions import ValidationError
 
-from petservice.accounts import services
 from petservice.accounts.models import Account, Role
+from petservice.accounts.services import OWN_ACCOUNT
 from petservice.admin_pages.created_once import FormOnce
 from petservice.admin_pages.merging_form import MergingForm
 from petservice.db.folding import fold
@@ -78,10 +78,8 @@ class AccountForm(MergingForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        if self.initial.get("role") == Role.ADMINISTRATOR and cleaned.get("role") not in (None, Role.ADMINISTRATOR):
-            reason = services.reason_to_stay_administrator(self.instance, self.actor)
-            if reason:
-                self.add_error("role", f"The role was not changed. {reason}")
+        if self.instance.pk == self.actor.pk and cleaned.get("role") not in (None, Role.ADMINISTRATOR):
+            self.add_error("role", f"The role was not changed. {OWN_ACCOUNT}")
         return cleaned
 
     def change_texts(self) -> list[str]:

@@ -13,8 +13,11 @@ from django.contrib.sessions.models import Session
 from django.http import HttpRequest
 from django.utils import timezone
 
-from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink
+from petservice.accounts.models import Account, PasswordLink
 from petservice.sign_in import factors, login_limits
+
+# Whoever acts on an account stays an administrator who can log in, so one is always left.
+OWN_ACCOUNT = "This is your own account. Ask another administrator to do this."
 
 
 def lock() -> None:
@@ -23,18 +26,6 @@ def lock() -> None:
     Without the lock, two administrators could deactivate each other at the same time.
     """
     list(Account.objects.select_for_update(no_key=True).order_by("pk"))
-
-
-def reason_to_stay_administrator(account: User, actor: Any) -> str | None:
-    """Return why an account must stay an active administrator, or None if it need not."""
-    if not account.is_superuser:
-        return None
-    if account.pk == actor.pk:
-        return "This is your own account. Ask another administrator to do this."
-    others = Account.objects.filter(is_superuser=True, is_active=True, is_staff=True).exclude(pk=account.pk)
-    if not others.exclude(UNUSABLE_PASSWORD).exists():
-        return f"{account} is the only administrator who can log in. Make another account an administrator first."
-    return None
 
 
 def end_sessions(account: User) -> None:
@@ -107,8 +98,8 @@ def reason_against(action: Action, account: Account, actor: Any) -> str | None:
     """Return why someone cannot perform an action on an account now, or None if it is possible."""
     if action is RESET_SECOND_FACTOR and account.pk == actor.pk:
         return "This is your own account. Use “Second factor” under your name."
-    if action is DEACTIVATE and account.is_active and (reason := reason_to_stay_administrator(account, actor)):
-        return f"The account {account} was not deactivated. {reason}"
+    if action is DEACTIVATE and account.pk == actor.pk:
+        return f"The account {account} was not deactivated. {OWN_ACCOUNT}"
     if action is UNLOCK:
         is_available = login_limits.lockouts().filter(username=account.get_username()).exists()
     elif action is RESET_SECOND_FACTOR:
