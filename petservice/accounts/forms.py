@@ -79,7 +79,7 @@ class AccountForm(MergingForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         if self.instance.pk == self.actor.pk and cleaned.get("role") not in (None, Role.ADMINISTRATOR):
-            self.add_error("role", f"The role was not changed. {OWN_ACCOUNT}")
+            self.add_error("role", OWN_ACCOUNT)
         return cleaned
 
     def change_texts(self) -> list[str]:

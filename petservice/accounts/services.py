@@ -17,7 +17,7 @@ from petservice.accounts.models import Account, PasswordLink
 from petservice.sign_in import factors, login_limits
 
 # Whoever acts on an account stays an administrator who can log in, so one is always left.
-OWN_ACCOUNT = "This is your own account. Ask another administrator to do this."
+OWN_ACCOUNT = "Nothing was changed: this is your own account. Ask another administrator to do this."
 
 
 def lock() -> None:
@@ -96,10 +96,8 @@ ACTIONS = (LINK, UNLOCK, END_SESSIONS, REACTIVATE, DEACTIVATE, RESET_SECOND_FACT
 
 def reason_against(action: Action, account: Account, actor: Any) -> str | None:
     """Return why someone cannot perform an action on an account now, or None if it is possible."""
-    if action is RESET_SECOND_FACTOR and account.pk == actor.pk:
-        return "This is your own account. Use “Second factor” under your name."
-    if action is DEACTIVATE and account.pk == actor.pk:
-        return f"The account {account} was not deactivated. {OWN_ACCOUNT}"
+    if action in (DEACTIVATE, RESET_SECOND_FACTOR) and account.pk == actor.pk:
+        return OWN_ACCOUNT
     if action is UNLOCK:
         is_available = login_limits.lockouts().filter(username=account.get_username()).exists()
     elif action is RESET_SECOND_FACTOR:
