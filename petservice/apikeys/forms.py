@@ -14,8 +14,7 @@ from petservice.admin_pages.merging_form import MergingForm
 from petservice.apikeys.models import APIKey
 from petservice.configuration.time_zone import day_of, end_of, moment, zone_name
 
-# The lifetimes in days that the forms offer, and the value of the other choice.
-LIFETIMES = ("30", "90", "365")
+# The value of the choice in place of a lifetime.
 NEVER = "never"
 # The last day of the calendar has no end.
 _LAST_DAY = date.max - timedelta(days=1)
@@ -72,7 +71,7 @@ class ExpiryChoice(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.now = timezone.now()
-        self.expiries = {days: self.now + timedelta(days=int(days)) for days in LIFETIMES}
+        self.expiries = {str(days): self.now + timedelta(days=days) for days in (30, 90, 365)}
         choices = [(days, f"After {days} days (on {day_of(at)})") for days, at in self.expiries.items()]
         self.fields["lifetime"].choices = [*choices, (NEVER, "Never")]
 
