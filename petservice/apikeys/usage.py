@@ -113,7 +113,8 @@ def _write(counts: Counts, last: LastUses) -> None:
         APIKey.objects.filter(is_later, pk=key).update(last_used_at=last_used_at, last_used_address=address)
     # Not by today's date, because a clock that is ahead for a moment would delete all days.
     newest = KeyDay.objects.order_by("-day").values_list("day", flat=True).distinct()
-    KeyDay.objects.exclude(day__in=newest[:USAGE_DAYS]).delete()
+    for oldest in newest[USAGE_DAYS - 1 : USAGE_DAYS]:
+        KeyDay.objects.filter(day__lt=oldest).delete()
 
 
 recorder = UsageRecorder()
