@@ -1,4 +1,4 @@
-"""The HTML pages have a strict Content-Security-Policy, and the home page works without a database."""
+"""The pages for visitors and the guide for staff: their policy, files and links. The first need no database."""
 
 import re
 from collections.abc import Callable
@@ -7,6 +7,8 @@ import pytest
 from django.conf import LazySettings
 from django.test import Client
 
+from petservice import __version__
+from petservice.guides.rendering import ADMIN_GUIDE, API_GUIDE, CHANGELOG, guide
 from tests.service import GUNICORN, Service
 
 pytestmark = pytest.mark.once
@@ -15,19 +17,17 @@ POLICY = {
     *("default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'"),
     *("form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'", "object-src 'none'"),
 }
-PAGES = ["/", "/docs", "/docs/api", "/docs/changelog", "/admin/login/"]
+LOGIN = "/admin/login/"
+PAGES = ["/", "/docs", "/docs/api", "/docs/changelog", LOGIN]
 
 
-# The policy.
-
-
-@pytest.mark.django_db  # the first page of a process checks for pending migrations
-@pytest.mark.parametrize("address", PAGES)
-def test_every_page_has_the_policy(client: Client, address: str) -> None:
-    response = client.get(address)
+@pytest.mark.parametrize("address", [*PAGES[:-1], pytest.param(LOGIN, marks=pytest.mark.django_db)])
+def test_every_page_has_the_policy_and_all_but_the_login_ignore_cookies(address: str) -> None:
+    response = Client(headers={"Cookie": f"sessionid={'x' * 32}; csrftoken={'y' * 32}"}).get(address)
 
     assert (response.status_code, response["X-Frame-Options"]) == (200, "DENY")
     assert set(response["Content-Security-Policy"].split("; ")) == POLICY
+    assert bool(response.cookies) == ("Vary" in response) == (address == LOGIN)
 
 
 @pytest.mark.parametrize("address", ["/", "/docs", "/admin/"])
@@ -44,27 +44,55 @@ def test_error_page_has_the_policy(client: Client, settings: LazySettings, addre
         assert set(response["Content-Security-Policy"].split("; ")) == POLICY
 
 
-# The home page. It must not use the database, which pytest-django prevents in these tests.
-
-
-def test_home_page_shows_the_url_that_the_visitor_used(client: Client, settings: LazySettings) -> None:
+@pytest.mark.parametrize(
+    ("address", "line"),
+    [
+        ("/", '<code>curl "https://pets.example.com:8443/v1/health"</code>'),
+        ("/", '<code>curl -H "X-API-Key: YOUR_KEY" "https://pets.example.com:8443/v1/pets"</code>'),
+        ("/docs/api", "PETS_URL=https://pets.example.com:8443/v1 "),
+    ],
+)
+def test_page_shows_the_url_that_the_visitor_used(
+    client: Client, settings: LazySettings, address: str, line: str
+) -> None:
     settings.ALLOWED_HOSTS = ["pets.example.com"]
 
-    text = client.get("/", headers={"Host": "pets.example.com:8443"}, secure=True).content.decode()
+    text = client.get(address, headers={"Host": "pets.example.com:8443"}, secure=True).content.decode()
 
-    assert re.findall(r"<pre><code>(.*)</code></pre>", text) == [
-        'curl "https://pets.example.com:8443/v1/health"',
-        'curl -H "X-API-Key: YOUR_KEY" "https://pets.example.com:8443/v1/pets"',
-    ]
+    assert line in text
+    assert "127.0.0.1" not in text
 
 
-def test_home_page_ignores_cookies_and_sets_none() -> None:
-    for cookies in ("", f"sessionid={'x' * 32}; csrftoken={'y' * 32}"):
-        response = Client(headers={"Cookie": cookies}).get("/")
+@pytest.mark.parametrize(
+    ("address", "name", "part"),
+    [
+        ("/docs/api", API_GUIDE, '<pre><code class="language-python">import os\n'),
+        ("/docs/api", API_GUIDE, '<a href="/docs"><code>/docs</code></a>'),
+        ("/docs/api", API_GUIDE, '<a href="/openapi.json"><code>/openapi.json</code></a>'),
+        ("/docs/api", API_GUIDE, '<a href="/docs/changelog"><code>'),
+        ("/docs/changelog", CHANGELOG, f">{__version__} - "),
+        ("/admin/help/", ADMIN_GUIDE, "<table>"),
+    ],
+)
+def test_guide_is_a_page_with_its_sections_and_links(admin_client: Client, address: str, name: str, part: str) -> None:
+    text = admin_client.get(address).content.decode()
 
-        assert response.status_code == 200
-        assert not response.cookies
-        assert "Vary" not in response
+    assert part in text
+    assert "tested:" not in text  # a mark of the tests, in a comment
+    assert f"<h1>{guide(name).title}</h1>" in text
+    anchors = {*re.findall(r'<h\d id="([^"]+)">', text), "contents"}
+    contents = text.partition('id="contents"')[2].partition("</nav>")[0]
+    assert re.findall('<a href="#(.*?)">', contents) == [*guide(name).sections]
+    for target in re.findall(r'<a href="([^"]*)">', text):
+        if target.startswith("#"):
+            assert target[1:] in anchors
+        else:
+            assert target.startswith("https://") or admin_client.get(target).status_code == 200, target
+
+
+@pytest.mark.django_db
+def test_the_guide_for_staff_needs_a_login(client: Client) -> None:
+    assert client.get("/admin/help/").headers["Location"] == "/admin/login/?next=/admin/help/"
 
 
 @pytest.fixture(params=["serve", *GUNICORN])
