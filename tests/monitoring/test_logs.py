@@ -2,7 +2,6 @@
 
 import json
 import re
-import runpy
 import signal
 import socket
 import time
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from petservice.configuration import environment
 from petservice.monitoring.access_log import AccessLog, AccessRecord
 from tests.monitoring.observed import Observed
 from tests.monitoring.requests import PET, line_of
@@ -96,14 +94,6 @@ def test_the_line_format_has_process_and_request_in_each_line_and_no_line_for_ea
     assert {("gunicorn.error", pid, "-") for pid in (service.process.pid, worker)} <= loggers
     assert ("petservice.server.application", worker, "order-8") in loggers
     assert "petservice.requests" not in {logger for logger, _, _ in loggers}
-
-
-@pytest.mark.parametrize(("name", "log_format"), [("test", "line"), ("live", "json")])
-def test_default_log_format_is_json_in_live(monkeypatch: pytest.MonkeyPatch, name: str, log_format: str) -> None:
-    monkeypatch.delenv("PETSERVICE_LOG_FORMAT", raising=False)
-    monkeypatch.setenv("PETSERVICE_ENVIRONMENT", name)
-
-    assert runpy.run_path(environment.__file__)["LOG_FORMAT"] == log_format
 
 
 # Requests.

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import zoneinfo
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,12 +18,15 @@ from tests.service import ROOT
 pytestmark = pytest.mark.once
 
 
-def errors(monkeypatch: pytest.MonkeyPatch, **variables: str) -> list[str]:
-    """Return the errors that the settings would record with these environment variables."""
+def settings_with(monkeypatch: pytest.MonkeyPatch, **variables: str) -> dict[str, Any]:
+    """Return the settings that differ between installations, as they are with these environment variables."""
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    recorded: list[str] = runpy.run_path(environment.__file__)["CONFIGURATION_ERRORS"]
-    return recorded
+    return runpy.run_path(environment.__file__)
+
+
+def errors(monkeypatch: pytest.MonkeyPatch, **variables: str) -> list[str]:
+    return settings_with(monkeypatch, **variables)["CONFIGURATION_ERRORS"]
 
 
 @pytest.mark.parametrize(
@@ -42,19 +46,6 @@ def test_invalid_redis_url_is_refused_without_its_password(monkeypatch: pytest.M
 
     assert "REDIS_URL=redis://:password@redis.example.com:6379/0" in error
     assert "s3cret" not in error
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "redis://localhost",
-        "redis://user:s3cret@redis.example.com:6379/3",
-        "rediss://redis.example.com/0?ssl_ca_certs=/etc/ssl/ca.pem",
-        "unix:///run/redis/redis-server.sock?db=1",
-    ],
-)
-def test_every_kind_of_redis_url_is_accepted(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
-    assert errors(monkeypatch, REDIS_URL=url) == []
 
 
 INVALID = {
@@ -86,20 +77,41 @@ def test_invalid_variable_is_named_with_an_example(monkeypatch: pytest.MonkeyPat
     assert f"; write for example {name}=" in error
 
 
-def test_an_empty_list_of_hosts_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALLOWED_HOSTS", "")
-
-    assert "localhost" in runpy.run_path(environment.__file__)["ALLOWED_HOSTS"]
+LIVE = {"PETSERVICE_ENVIRONMENT": "live", "SECRET_KEY": "x", "CSRF_TRUSTED_ORIGINS": "https://pets.example.com"}
 
 
-def test_spaces_beside_the_commas_of_a_list_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALLOWED_HOSTS", "pets.example.com, .example.org ")
-    monkeypatch.setenv("CSRF_TRUSTED_ORIGINS", "https://pets.example.com, https://example.org")
+@pytest.mark.parametrize(
+    ("variables", "setting", "value"),
+    [
+        ({"ALLOWED_HOSTS": ""}, "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"]),
+        ({"ALLOWED_HOSTS": "a.example.com, .b.org "}, "ALLOWED_HOSTS", ["a.example.com", ".b.org"]),
+        (
+            {"CSRF_TRUSTED_ORIGINS": "https://a.com, https://b.org"},
+            "CSRF_TRUSTED_ORIGINS",
+            ["https://a.com", "https://b.org"],
+        ),
+        ({"METRICS_BIND": "localhost:9100"}, "METRICS_ADDRESS", ("localhost", 9100)),
+        ({"METRICS_BIND": "[::1]:65535"}, "METRICS_ADDRESS", ("::1", 65535)),
+        ({"WEB_CONCURRENCY": "1", "PORT": "80"}, "WORKERS", 1),
+        ({}, "LOG_FORMAT", "line"),
+        (LIVE | {"ALLOWED_HOSTS": "pets.example.com"}, "LOG_FORMAT", "json"),
+        *(
+            ({"REDIS_URL": url}, "REDIS_URL", url)
+            for url in (
+                "redis://localhost",
+                "redis://user:s3cret@redis.example.com:6379/3",
+                "rediss://redis.example.com/0?ssl_ca_certs=/etc/ssl/ca.pem",
+                "unix:///run/redis/redis-server.sock?db=1",
+            )
+        ),
+    ],
+)
+def test_setting_of_valid_variables(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], setting: str, value: object
+) -> None:
+    settings = settings_with(monkeypatch, **variables)
 
-    settings = runpy.run_path(environment.__file__)
-
-    assert settings["ALLOWED_HOSTS"] == ["pets.example.com", ".example.org"]
-    assert settings["CSRF_TRUSTED_ORIGINS"] == ["https://pets.example.com", "https://example.org"]
+    assert (settings[setting], settings["CONFIGURATION_ERRORS"]) == (value, [])
 
 
 def test_zones_are_known_without_files_of_the_system() -> None:
@@ -151,23 +163,11 @@ def test_arguments_that_gunicorn_cannot_use_are_refused(
     assert "for example GUNICORN_CMD_ARGS=" in line
 
 
-def test_valid_variables_of_gunicorn_pass_the_checks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GUNICORN_CMD_ARGS", "--timeout 60 --bind unix:/run/x.sock -w 3")
-
-    assert WebServer("127.0.0.1:0").cfg.bind == ["127.0.0.1:0"]
-    assert errors(monkeypatch, WEB_CONCURRENCY="12", PORT="80") == []
-
-
-@pytest.mark.parametrize(
-    ("cores", "variable", "workers"),
-    [(None, "", 2), (1, "", 2), (2, "", 2), (6, "", 6), (64, "", 8), (6, "1", 1)],
-)
-def test_number_of_workers_is_that_of_the_variable_or_one_per_core_but_at_least_two_and_at_most_eight(
-    monkeypatch: pytest.MonkeyPatch, cores: int | None, variable: str, workers: int
+@pytest.mark.parametrize(("cores", "workers"), [(None, 2), (1, 2), (2, 2), (6, 6), (64, 8)])
+def test_default_number_of_workers_is_one_per_core_but_at_least_two_and_at_most_eight(
+    monkeypatch: pytest.MonkeyPatch, cores: int | None, workers: int
 ) -> None:
     monkeypatch.delenv("WEB_CONCURRENCY", raising=False)
-    if variable:
-        monkeypatch.setenv("WEB_CONCURRENCY", variable)
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
 
-    assert runpy.run_path(environment.__file__)["WORKERS"] == workers
+    assert settings_with(monkeypatch)["WORKERS"] == workers

@@ -1,7 +1,4 @@
-"""X-Forwarded-For sets the client's IP address, and X-Forwarded-Proto the scheme, only if a trusted proxy sends it.
-
-Bind addresses consist of a host and a port.
-"""
+"""X-Forwarded-For sets the client's IP address, and X-Forwarded-Proto the scheme, only if a trusted proxy sends it."""
 
 import tracemalloc
 
@@ -11,7 +8,6 @@ from petservice.client_address import (
     Proxies,
     client_address,
     forwarded_scheme,
-    host_and_port,
     parse_address,
     shown_address,
 )
@@ -136,11 +132,6 @@ def test_request_is_one_over_https_only_if_every_proxy_says_so() -> None:
         assert scheme(None, "", values) == "https"
     for values in ("http", "https, http", "http, https", "https,", "", "ssl"):
         assert scheme(None, "", values) == "http"
-
-
-def test_bind_address_has_a_host_and_a_port() -> None:
-    assert host_and_port("localhost:9100") == ("localhost", 9100)
-    assert host_and_port("[::1]:65535") == ("::1", 65535)
 
 
 def test_long_headers_of_strangers_do_not_stay_in_memory() -> None:

@@ -83,34 +83,34 @@ def test_upload_gets_a_page_if_there_is_no_more_place_for_its_file(tmp_path: Pat
     assert response.headers["X-Request-ID"] in response.text
 
 
-@pytest.mark.parametrize("kind", ["port", "unix socket"])
-def test_address_in_use_is_refused_in_one_sentence(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / "socket"
-    with socket.create_server(("127.0.0.1", 0)) as by_port, socket.socket(socket.AF_UNIX) as by_path:
-        by_path.bind(str(path))
-        by_path.listen()
-        address = f"127.0.0.1:{by_port.getsockname()[1]}" if kind == "port" else f"unix:{path}"
+def test_address_in_use_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        address = f"127.0.0.1:{other.getsockname()[1]}"
         output = refusal(tmp_path, bind=address)
-        with socket.socket(socket.AF_UNIX) as client:
-            client.connect(str(path))  # the address still belongs to the program that had it
 
     assert_one_sentence(output, f"cannot listen at {address} (Address already in use)", "try --bind")
     assert not (tmp_path / "petservice.sqlite3").exists()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Python leaves the socket open
-def test_address_that_a_service_cannot_have_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_address_that_a_service_cannot_have_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(resource, "setrlimit", lambda *arguments: None)  # of this process
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
+    path = str(tmp_path / "socket")
+    with socket.create_server(("127.0.0.1", 0)) as by_port, socket.socket(socket.AF_UNIX) as by_path:
+        port = by_port.getsockname()[1]
+        by_path.bind(path)
+        by_path.listen()
         for address, reason in (
             ("192.0.2.1:9000", "at 192.0.2.1:9000 (Cannot assign requested address)"),
             ("127.0.0.1:http", "at this address ('http' is not a valid port number.)"),
             ("127.0.0.1:90000", "at 127.0.0.1:90000 (bind(): port must be 0-65535.)"),
             (f"[::]:{port}", f"at :::{port} (Address already in use)"),  # for one of the two versions of IP
+            (f"unix:{path}", f"at unix:{path} (Address already in use)"),
         ):
             with pytest.raises(CommandError, match=re.escape(f"cannot listen {reason}: try --bind")):
                 WebServer(address)
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(path)  # the address still belongs to the program that had it
 
 
 def test_unusable_pair_of_tls_files_is_refused_in_one_sentence(tmp_path: Path) -> None:
