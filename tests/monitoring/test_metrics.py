@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram
 
 from petservice import __version__
-from petservice.monitoring.exporter import reserve_space
 from petservice.server import limits
 from tests.monitoring.observed import Observed, folders_of, observed_service
 from tests.monitoring.requests import KINDS, send
 from tests.processes import inside
-from tests.server.connections import Client, get, response_to
+from tests.server.connections import Client, get
 from tests.service import SERVE, Service, fetch, free_port, running_service
 from tests.waiting import wait_until
 
@@ -59,23 +58,6 @@ def test_durations_that_are_counted_together_are_in_the_buckets_of_each(duration
         return {one.labels["le"]: one.value for one in samples if one.name.endswith("_bucket")}
 
     assert buckets(together) == buckets(one_by_one)
-
-
-def test_clients_cannot_create_time_series(observed: Observed) -> None:
-    sent = send(observed, KINDS)
-    wait_until(lambda: not sent - observed.counted())
-
-    def series() -> set[object]:
-        return set(observed.samples())
-
-    before = series()
-    for number in range(20):
-        for method, path in ((f"BREW{number}", "/v1/pets"), ("GET", f"/{number}"), ("GET", f"/admin/{number}/x")):
-            response_to(observed.service, get(path, method=method))
-        response_to(observed.service, get("/v1/pets", f"X-API-Key: {observed.key}".encode(), method=f"BREW{number}"))
-
-    # The buckets of a route that had no request before, and causes that are written for the first time.
-    assert len(series() - before) <= 23 + 20
 
 
 def test_metrics_show_the_version_the_pools_and_their_use(observed: Observed) -> None:
@@ -117,39 +99,6 @@ def test_a_killed_worker_leaves_its_counts_and_none_of_its_requests_in_flight(wi
         wait_until(lambda: observed.counted() - before == sent)
 
 
-def test_files_are_collected_only_when_they_have_all_their_space(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
-    collected: list[Path] = []
-    allocate = os.posix_fallocate
-
-    def allocate_later(*arguments: int) -> None:
-        collected.extend(tmp_path.glob("*.db"))
-        allocate(*arguments)
-
-    monkeypatch.setattr("os.posix_fallocate", allocate_later)
-
-    reserve_space()
-
-    assert collected == []
-    assert len([file for file in tmp_path.iterdir() if file.suffix == ".db" and file.stat().st_size]) == 5
-
-
-@pytest.mark.long
-def test_workers_that_are_replaced_during_scrapes_all_start(observed: Observed) -> None:
-    """The master forks no worker while a scrape holds a lock that the worker needs."""
-    for _ in range(3):
-        were = observed.service.workers()
-        observed.service.process.send_signal(signal.SIGHUP)
-        wait_until(lambda were=were: observed.samples() and not set(were) & set(observed.service.workers()))
-    wait_until(lambda: observed.sample("petservice_workers") == 2)
-
-    before = observed.counted()
-    sent = send(observed, KINDS)
-    wait_until(lambda: observed.counted() - before == sent)
-
-
 # The server of the metrics, and its files.
 
 # Runs a program whose /dev/shm has room for the metrics of one worker.
@@ -162,29 +111,20 @@ def ports(*pids: int) -> set[int]:
     return {one.laddr.port for one in found if one.status == psutil.CONN_LISTEN}
 
 
-def test_public_port_does_not_serve_metrics(observed: Observed) -> None:
-    with observed.service.client(observed.key) as client:
-        for path in ("/metrics", "/metrics/", "/v1/metrics"):
-            response = client.get(path)
-            assert (response.status_code, response.json()["error"]["code"]) == (404, "not_found"), path
-    assert len(ports(observed.service.process.pid, *observed.service.workers())) == 2
+def test_the_master_alone_serves_metrics_at_an_address_of_their_own_if_there_is_one(
+    observed: Observed, service: Service
+) -> None:
+    master, own = observed.service.process.pid, urlsplit(observed.metrics_url).port
+    for one in (observed.service, service):
+        with one.client() as client:
+            assert client.get("/metrics").status_code == 404
+    assert ports(master) == {own, urlsplit(observed.service.url).port}
+    # A worker that outlives the master must not keep the port from the next one. It closes the socket after its start.
+    wait_until(lambda: own not in ports(*observed.service.workers()))
 
-
-def test_metrics_are_not_served_without_configuration(service: Service) -> None:
-    with service.client() as client:
-        assert client.get("/metrics").status_code == 404
     pids = (service.process.pid, *service.workers())
     assert len(ports(*pids)) == 1
-    for pid in pids:
-        assert "petservice-metrics-" not in Path(f"/proc/{pid}/maps").read_text()
-
-
-def test_only_the_master_has_the_listening_socket_of_metrics(observed: Observed) -> None:
-    """A worker that outlives the master must not keep the port from the next one."""
-    port = urlsplit(observed.metrics_url).port
-    assert port in ports(observed.service.process.pid)
-    # A new worker closes the socket soon after its start.
-    wait_until(lambda: port not in ports(*observed.service.workers()))
+    assert not any("petservice-metrics-" in Path(f"/proc/{pid}/maps").read_text() for pid in pids)
 
 
 @pytest.mark.long
@@ -231,6 +171,9 @@ def test_full_memory_ends_no_worker(tmp_path: Path, migrated_url: str) -> None:
         wait_until(lambda: "counts nothing for the metrics" in service.log.read_text())
         workers = service.workers()
         memory = Path(f"/proc/{service.process.pid}/root/dev/shm")
+        files = [file for file in memory.glob("petservice-metrics-*/**/*") if file.is_file()]
+        assert len(files) == 5, "the files of the worker that has all its space"
+        assert fetch(f"http://{variables['METRICS_BIND']}/metrics").status_code == 200
         with suppress(OSError), (memory / "full").open("wb", buffering=0) as file:
             while file.write(b"x" * 4096):
                 pass
