@@ -147,15 +147,6 @@ def test_request_with_a_malformed_second_chunk_has_one_line(observed: Observed) 
     assert [method for method, *_ in seen] == ["POST"]
 
 
-@pytest.mark.parametrize(
-    "sent", [b"", b"pets_test_guess", b"pets_test_" + b"A" * 49], ids=["empty", "malformed", "wrong"]
-)
-def test_prefix_of_an_invalid_key_is_not_logged(observed: Observed, sent: bytes) -> None:
-    line = line_of(observed, get("/v1/pets", b"X-API-Key: " + sent))
-
-    assert (line["status"], line["key_prefix"]) == (401, None)
-
-
 def test_client_that_disconnects_before_the_response_has_status_499(with_test_endpoints: Observed) -> None:
     folder = with_test_endpoints.service.log.parent
     with Client(with_test_endpoints.service) as client:
@@ -218,6 +209,7 @@ def test_client_input_cannot_forge_a_log_line_or_a_part_of_one(observed: Observe
     line = line_of(observed, head + host + header + b"\r\n")
 
     assert line["status"] in (200, 400, 401, 404)
+    assert line["key_prefix"] is None  # also of an invalid key
     assert "forged" not in observed.service.log.read_text()
 
 
