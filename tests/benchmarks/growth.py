@@ -47,23 +47,18 @@ insert("pets_pet", (*COLUMNS[:5], "created_through"), rows({pets}))
 
 def print_sizes(few: Grown, many: Grown) -> None:
     """Print what takes a hundredth of the database or more, without the journal, which does not grow with pets."""
-    sizes, pets = _sizes(few.database), few.pets
-    larger = _sizes(many.database)
-    total, other = sum(larger.values()), 0
-    print_header("table or index", f"{pets:,} pets, MB", f"{many.pets:,} pets, MB", "bytes per pet")
-    for name, size in [("all", total), *sorted(larger.items(), key=lambda item: -item[1])]:
-        if size < total / 100:
-            other += size
-            continue
-        smaller = sum(sizes.values()) if name == "all" else sizes[name]
-        print_row(name, f"{smaller / 1e6:.1f}", f"{size / 1e6:,.0f}", f"{size / many.pets:.0f}")
-    print_row("each smaller one, together", "", f"{other / 1e6:,.0f}", f"{other / many.pets:.0f}")
+    sizes, larger = _sizes(few.database), _sizes(many.database)
+    print_header("table or index", f"{few.pets:,} pets, MB", f"{many.pets:,} pets, MB", "bytes per pet")
+    for name, size in sorted(larger.items(), key=lambda item: -item[1]):
+        if size >= larger["all"] / 100:
+            print_row(name, f"{sizes[name] / 1e6:.1f}", f"{size / 1e6:,.0f}", f"{size / many.pets:.0f}")
 
 
 def _sizes(database: Database) -> dict[str, int]:
     query = _SIZES_ON_SQLITE if database.server is None else _SIZES_ON_POSTGRESQL
     with connected(database) as connection:
-        return {name: size for name, size in connection.execute(query).fetchall() if not name.startswith("journal")}
+        sizes = {name: size for name, size in connection.execute(query).fetchall() if not name.startswith("journal")}
+    return sizes | {"all": sum(sizes.values())}
 
 
 def steps(grown: Grown, name: str, other: str) -> Iterator[tuple[str, Cost]]:

@@ -129,8 +129,7 @@ def compare(name: str, servers: Sequence[Server], options: argparse.Namespace) -
         print(caption(name, comparison.settings, options))
         names = [server.name for server in servers]
         bases = [BASELINE if BASELINE in names else names[0], *options.before]
-        report = tables.report(comparison.results, has_server=name == "PostgreSQL", bases=bases)
-        print(f"\n{report}\n", flush=True)
+        tables.print_tables(comparison.results, has_server=name == "PostgreSQL", bases=bases)
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from tests.benchmarks.peers.load import Measurement
+from tests.benchmarks.tables import print_header, print_row
 
 # The figures of one server: a measurement for each round, by scenario.
 Runs = dict[str, list[Measurement]]
@@ -20,8 +21,8 @@ class Results(NamedTuple):
     runs: dict[str, Runs]
     memory: dict[str, float]
 
-    def table(self, figure: Figure, digits: int, base: str = "") -> str:
-        """Return a row for each server and a column for each scenario, of the figures or of their ratios to a base."""
+    def print_table(self, title: str, figure: Figure, digits: int, base: str = "") -> None:
+        """Print a row for each server and a column for each scenario, of the figures or of their ratios to a base."""
 
         def values(name: str, scenario: str) -> list[float]:
             own = [figure(run) for run in self.runs[name].get(scenario, [])]
@@ -31,8 +32,10 @@ class Results(NamedTuple):
             others = [figure(run) for run in self.runs[base].get(scenario, self.runs[base].get("post", []))]
             return [value / other for value, other in zip(own, others, strict=False) if other]
 
-        rows = [[name, *(_median(values(name, one), digits) for one in self.scenarios)] for name in self.runs]
-        return markdown(["", *self.scenarios], rows)
+        print(f"\n**{title}**")
+        print_header("", *self.scenarios)
+        for name in self.runs:
+            print_row(name, *(_median(values(name, one), digits) for one in self.scenarios))
 
 
 def _median(values: list[float], digits: int) -> str:
@@ -44,24 +47,20 @@ def _median(values: list[float], digits: int) -> str:
     return f"{median:.{digits}f} (±{error / median:.0%})"
 
 
-def report(results: Results, *, has_server: bool, bases: Sequence[str]) -> str:
-    """Return all tables, including the CPU time of the database only if it is a server."""
+def print_tables(results: Results, *, has_server: bool, bases: Sequence[str]) -> None:
+    """Print all tables, including the CPU time of the database only if it is a server."""
     figures: dict[str, tuple[Figure, int]] = {"CPU of the server per request, milliseconds": (attrgetter("cpu"), 3)}
     if has_server:
         figures["CPU of the database per request, milliseconds"] = attrgetter("database_cpu"), 3
         figures["CPU of both per request, milliseconds"] = attrgetter("total_cpu"), 3
     figures["Throughput in requests per second"] = attrgetter("rate"), 0
     figures["p99 latency, milliseconds"] = attrgetter("p99"), 2
-    parts = {label: results.table(*figure) for label, figure in figures.items()}
+    for label, (figure, digits) in figures.items():
+        results.print_table(label, figure, digits)
     for base in bases:
         for label, (figure, _) in figures.items():
-            parts[f"{label.partition(',')[0]}, ratio to {base}"] = results.table(figure, 2, base)
-    memory = [[name, f"{size:.0f}"] for name, size in results.memory.items()]
-    parts["Memory after the load, all processes"] = markdown(["", "PSS, MiB"], memory)
-    return "\n\n".join(f"**{title}**\n\n{table}" for title, table in parts.items())
-
-
-def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+            results.print_table(f"{label.partition(',')[0]}, ratio to {base}", figure, 2, base)
+    print("\n**Memory after the load, all processes**")
+    print_header("", "PSS, MiB")
+    for name, size in results.memory.items():
+        print_row(name, f"{size:.0f}")
