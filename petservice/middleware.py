@@ -6,7 +6,6 @@ The server calls some of its functions for requests that do not reach the middle
 import logging
 import os
 import re
-from collections.abc import Callable
 from time import time
 from typing import Any, cast
 
@@ -30,8 +29,6 @@ from petservice.monitoring.logs import trace_id
 from petservice.monitoring.telemetry import trace_id_of
 
 logger = logging.getLogger(__name__)
-
-GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 # The key of the request id in a request's META, and in what the server knows of the request.
 REQUEST_ID = "petservice.request_id"
@@ -69,21 +66,18 @@ def _is_page(request: HttpRequest) -> bool:
     return request.path_info.startswith(paths.SECTIONS)
 
 
-class EnvelopeMiddleware:
+class EnvelopeMiddleware(MiddlewareMixin):
     """Middleware that gives each request its id, and each response of the API its headers and error envelope.
 
     It also counts the use of API keys.
     """
 
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+    def __call__(self, request: HttpRequest) -> Any:
         request_id = request_id_of(request.META)
         token = logged_request_id.set(request_id)
         trace_id.set(trace_id_of(request.META.get("HTTP_TRACEPARENT", "")))
         try:
-            response = self.get_response(request)
+            response: Any = self.get_response(request)
         finally:
             logged_request_id.reset(token)
         if not _is_page(request):
@@ -115,13 +109,10 @@ class PagePolicyMiddleware(CSPMiddleware):
         return super().__call__(request) if _is_page(request) else self.get_response(request)
 
 
-class TimeZoneMiddleware:
+class TimeZoneMiddleware(MiddlewareMixin):
     """Middleware that shows and reads the times of pages in the store's time zone. The API stays in UTC."""
 
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+    def __call__(self, request: HttpRequest) -> Any:
         if request.path_info.startswith(paths.API):
             return self.get_response(request)
         with timezone.override(settings.STORE_TIME_ZONE):
