@@ -12,7 +12,7 @@ from tempfile import NamedTemporaryFile
 from typing import TypeVar
 
 from django.core.management.utils import get_random_secret_key
-from environs import Env, EnvValidationError, ValidationError, validate
+from environs import Env, EnvValidationError, validate
 from platformdirs import user_data_path
 
 from petservice.client_address import Proxies, host_and_port
@@ -25,8 +25,9 @@ _T = TypeVar("_T")
 
 CONFIGURATION_ERRORS: list[str] = []
 
-# Examples for the variables that environs converts, except truth values.
+# Examples for the variables that environs checks, except truth values.
 _EXAMPLES = {"PETSERVICE_DRAIN_SECONDS": "5", "PETSERVICE_AUDIT_DAYS": "730", "WEB_CONCURRENCY": "4", "PORT": "8000"}
+_EXAMPLES |= {"PETSERVICE_ENVIRONMENT": "live", "PETSERVICE_LOG_FORMAT": "json", "PETSERVICE_SECOND_FACTOR": "keys"}
 
 env = Env(eager=False)
 
@@ -40,13 +41,9 @@ def _parsed(name: str, default: str, parse: Callable[[str], _T], example: str) -
     value = env.str(name, default)
     try:
         return parse(value)
-    except (ValueError, ValidationError) as error:
+    except ValueError as error:
         _record_error(name, value, error, example)
         return parse(default)
-
-
-def _one_of(*choices: str) -> Callable[[str], str]:
-    return validate.OneOf(choices, error="it is none of {choices}")
 
 
 def _default_data_dir() -> Path:
@@ -72,7 +69,7 @@ def _kept_secret_key(data_dir: Path) -> str:
     return path.read_text()
 
 
-ENVIRONMENT = _parsed("PETSERVICE_ENVIRONMENT", "test", _one_of("test", "live"), "live")
+ENVIRONMENT = env.str("PETSERVICE_ENVIRONMENT", "test", validate=validate.OneOf(("test", "live")))
 LIVE = ENVIRONMENT == "live"
 DEBUG = env.bool("DEBUG", False)
 DATA_DIR = Path(env.str("PETSERVICE_DATA_DIR", "") or _default_data_dir()).absolute()
@@ -143,13 +140,13 @@ DRAIN_SECONDS = env.float("PETSERVICE_DRAIN_SECONDS", 0, validate=validate.Range
 AUDIT_DAYS = env.int("PETSERVICE_AUDIT_DAYS", 730, validate=validate.Range(min=0, max=36_500))
 
 # `line` for people, `json` for programs. The JSON log also has a line for each request.
-LOG_FORMAT = _parsed("PETSERVICE_LOG_FORMAT", "json" if LIVE else "line", _one_of("line", "json"), "json")
+LOG_FORMAT = env.str("PETSERVICE_LOG_FORMAT", "json" if LIVE else "line", validate=validate.OneOf(("line", "json")))
 
 # The address of a separate listener for /metrics. There is none by default.
 METRICS_ADDRESS = _parsed("METRICS_BIND", "", lambda text: host_and_port(text) if text else None, "127.0.0.1:9100")
 
 # The accounts that must set up a second factor: none, those that may change API keys or accounts, or all.
-SECOND_FACTOR = _parsed("PETSERVICE_SECOND_FACTOR", "off", _one_of("off", "keys", "all"), "keys")
+SECOND_FACTOR = env.str("PETSERVICE_SECOND_FACTOR", "off", validate=validate.OneOf(("off", "keys", "all")))
 
 # The files with which the service itself uses TLS.
 _TLS_FILES = {name: env.str(name, "") for name in ("TLS_CERTFILE", "TLS_KEYFILE")}

@@ -223,7 +223,7 @@ NO_DATA_DIRECTORY = ["The data directory cannot be written", "set PETSERVICE_DAT
             {"PETSERVICE_ENVIRONMENT": "staging", "METRICS_BIND": "9100", "WEB_CONCURRENCY": "abc"}
             | {"DATABASE_URL": f"mysql://ada:{PASSWORD}@localhost/pets"},
             [
-                "PETSERVICE_ENVIRONMENT='staging' cannot be read (it is none of test, live",
+                "PETSERVICE_ENVIRONMENT='staging' cannot be read (Must be one of: test, live.",
                 "METRICS_BIND='9100' cannot be read (it is no address with a port",
                 "WEB_CONCURRENCY='abc' cannot be read (Not a valid integer.",
                 "DATABASE_URL begins with 'mysql://', but only SQLite",
