@@ -10,9 +10,8 @@ TESTS_OF_PROJECT = ["tests/contract", "tests/db", "tests/running"]
 
 def changed_files() -> list[Path]:
     """Return the files that differ from the last commit that is also on `main`, and the new files."""
-    base = _git("merge-base", "main", "HEAD")
-    names = [*_git("diff", "--name-only", *base), *_git("ls-files", "--others", "--exclude-standard")]
-    return [Path(name) for name in names]
+    changed = _git("diff", "--name-only", "--merge-base", "main")
+    return [Path(name) for name in [*changed, *_git("ls-files", "--others", "--exclude-standard")]]
 
 
 def paths_of_tests(files: list[Path]) -> list[str]:
