@@ -44,9 +44,10 @@ def replace(pick: int, status: str, other: str) -> None:
     return _execute(statement, *ids or [new_pet_id()], status, timezone.now())
 
 
-def save(pick: int, status: str, other: str) -> None:
-    for pet in _from(pick)[:1]:
-        pet.status = status
+def save_an_old_copy(pick: int, status: str, other: str) -> None:
+    """Save a copy of a pet from before its last change, which may have been its sale."""
+    for pet in _from(pick)[-1:]:
+        pet.status, pet.sold_at, pet.version = status, None, pet.version - 1
         pet.save()
 
 
@@ -92,6 +93,6 @@ def _execute(statement: str, *values: object) -> None:
 
 
 WRITES: list[Write] = [
-    *(insert, insert_by_sql, upsert, replace, save, update_id, update_each, update_status),
+    *(insert, insert_by_sql, upsert, replace, save_an_old_copy, update_id, update_each, update_status),
     *(update_name, update_tag, update_creator, update_version, delete),
 ]

@@ -29,8 +29,7 @@ from tests.pets.admin.pet_pages import edit, histories, names, undo, versions_sh
 from tests.pets.admin.test_bulk_actions import act, confirm
 from tests.pets.admin.test_lists_equal_sql import SEARCHES
 from tests.pets.admin.test_undo import values
-from tests.pets.changes import request_of
-from tests.pets.test_sold_at import sell_all
+from tests.pets.changes import request_of, sell_all
 
 TRASH = reverse("admin:pets_trashedpet_changelist")
 

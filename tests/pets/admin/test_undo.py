@@ -1,9 +1,11 @@
 """The undoing of changes by staff, also when others changed the pets after them."""
 
 import re
+from datetime import datetime
 from html import unescape
 from typing import Any
 
+import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -20,8 +22,7 @@ from tests.pets.admin.import_export.import_pages import confirm as confirm_impor
 from tests.pets.admin.import_export.import_pages import upload
 from tests.pets.admin.pet_pages import LIST, edit, histories, names, undo, versions_shown
 from tests.pets.admin.test_bulk_actions import act, confirm
-from tests.pets.changes import delete
-from tests.pets.test_sold_at import PAST, sell_all
+from tests.pets.changes import PAST, delete, sell_all
 
 RECENT = reverse("admin:pets_recentchange_changelist")
 TOO_LATE = "This change was undone already, or it was made more than an hour ago. Nothing was changed."
@@ -112,6 +113,16 @@ def test_the_undo_of_an_import_removes_added_pets_and_restores_changed_ones(staf
     }
     assert TrashedPet.objects.get().record_name == "New"
     assert Event.objects.get(kind=Event.Kind.UNDONE).count == 2
+
+
+@pytest.mark.parametrize("sold_at", [PAST, None])
+def test_the_undo_of_an_edit_restores_the_time_of_the_sale(staff: Client, sold_at: datetime | None) -> None:
+    pet = create_pet(name="Rex")
+    sell_all(sold_at)
+
+    for edited in ({"name": "Tom"}, {"name": "Tom", "status": "available"}):
+        undo(staff, edit(staff, pet, edited))
+        assert Pet.objects.values_list("name", "status", "sold_at").get() == ("Rex", "sold", sold_at)
 
 
 def test_a_repeated_late_or_unknown_undo_changes_nothing(staff: Client) -> None:
