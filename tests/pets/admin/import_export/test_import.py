@@ -40,19 +40,46 @@ from tests.pets.workbooks import workbook
 pytestmark = pytest.mark.once
 
 
-def test_a_file_is_previewed_and_then_imported(staff: Client) -> None:
-    page = upload(staff, "name,tag,status\nRex,dog,sold\n Tom ,,\n")
+def test_new_and_changed_pets_are_previewed_before_unchanged_ones_and_then_imported(staff: Client) -> None:
+    pets = [create_pet(name=name, tag="dog", created_by="key pets_live_1 Acme") for name in ("Rex", "Tom", "Mia")]
+    rex, tom, mia = (pet.pk for pet in pets)
+    Pet.objects.filter(name="Mia").update(status="pending")
+    rows = [f"{mia},Mia,dog,", f"{rex},Max,dog,available", f"{tom},Tom,,sold", ", Ada ,,"]
 
-    assert cells(page) == [["2", "New", "Rex", "dog", "sold"], ["3", "New", " Tom ", "", "available"]]
-    assert "This file adds 2 pets, changes 0\nand leaves 0 as they are." in page.content.decode()
+    page = upload(staff, "\n".join(["id,name,tag,status", *rows]))
+
+    assert cells(page) == [
+        ["3", "Changed", "<del>Rex</del> <ins>Max</ins>", "dog", "available"],
+        ["4", "Changed", "Tom", "<del>dog</del> <ins></ins>", "<del>available</del> <ins>sold</ins>"],
+        ["5", "New", " Ada ", "", "available"],
+        ["2", "Unchanged", "Mia", "dog", "pending"],
+    ]
+    assert "This file adds 1 pet, changes 2\nand leaves 1 as they are." in page.content.decode()
+    before, _ = page.content.decode().split("<summary>Show 1 unchanged</summary>")
+    assert before.count('<tr class="skip">') == 0
 
     response = confirm(staff, page)
 
     assert response.redirect_chain == [(LIST, 302)]
-    assert messages(response) == ["Imported: 2 pets added, 0 changed, 0 unchanged."]
-    assert stored() == [(ANY, "Rex", "dog", "sold"), (ANY, " Tom ", None, "available")]
-    assert inventory_counts() == {"available": 1, "pending": 0, "sold": 1}
+    assert messages(response) == ["Imported: 1 pet added, 2 changed, 1 unchanged."]
+    unchanged = (mia, "Mia", "dog", "pending")
+    assert stored() == [
+        *((rex, "Max", "dog", "available"), (tom, "Tom", None, "sold"), unchanged, (ANY, " Ada ", None, "available"))
+    ]
+    assert Pet.objects.filter(created_by="key pets_live_1 Acme").count() == 3
+    assert inventory_counts() == {"available": 2, "pending": 1, "sold": 1}
+    assert [histories(staff, pet) for pet in pets] == [
+        [("admin", "Imported: Name changed from “Rex” to “Max”.")],
+        [("admin", "Imported: Status changed from available to sold. Tag changed from “dog” to nothing.")],
+        [],
+    ]
+    event = Event.objects.exclude(kind="login").get()
+    assert (event.kind, event.account_name, event.count) == ("imported", "admin", 3)
+    assert [*event.items.order_by("pk").values_list("record_name", flat=True)] == ["Max", "Tom", " Ada "]
     assert not Upload.objects.exists()
+    again = upload(staff, f"id,name\n{mia},Mia\n").content.decode()
+    assert "This file changes nothing: its 1 pet is like that already." in again
+    assert "Confirm import" not in again
 
 
 def test_a_new_pet_has_the_time_of_the_file_and_the_user_as_creator_and_a_present_one_keeps_what_no_column_has(
@@ -88,36 +115,6 @@ def test_a_preview_writes_only_the_upload_and_begins_no_transaction(staff: Clien
     assert statements[1].startswith('DELETE FROM "pets_upload"')
 
 
-def test_rows_with_the_id_of_a_pet_change_its_name_tag_and_status(staff: Client) -> None:
-    pets = [create_pet(name=name, tag="dog", created_by="key pets_live_1 Acme") for name in ("Rex", "Tom", "Mia")]
-    Pet.objects.filter(name="Mia").update(status="pending")
-    rows = [f"{pets[0].pk},Max,dog,available", f"{pets[1].pk},Tom,,sold", f"{pets[2].pk},Mia,dog,"]
-
-    page = upload(staff, "\n".join(["id,name,tag,status", *rows]))
-
-    assert cells(page) == [
-        ["2", "Changed", "<del>Rex</del> <ins>Max</ins>", "dog", "available"],
-        ["3", "Changed", "Tom", "<del>dog</del> <ins></ins>", "<del>available</del> <ins>sold</ins>"],
-        ["4", "Unchanged", "Mia", "dog", "pending"],
-    ]
-    confirm(staff, page)
-    assert stored() == [
-        (pets[0].pk, "Max", "dog", "available"),
-        (pets[1].pk, "Tom", None, "sold"),
-        (pets[2].pk, "Mia", "dog", "pending"),
-    ]
-    assert set(Pet.objects.values_list("created_by", flat=True)) == {"key pets_live_1 Acme"}
-    assert inventory_counts() == {"available": 1, "pending": 1, "sold": 1}
-    assert [histories(staff, pet) for pet in pets] == [
-        [("admin", "Imported: Name changed from “Rex” to “Max”.")],
-        [("admin", "Imported: Status changed from available to sold. Tag changed from “dog” to nothing.")],
-        [],
-    ]
-    event = Event.objects.exclude(kind="login").get()
-    assert (event.kind, event.account_name, event.count) == ("imported", "admin", 2)
-    assert [*event.items.order_by("pk").values_list("record_name", flat=True)] == ["Max", "Tom"]
-
-
 def test_a_long_preview_shows_its_beginning_and_counts_all(staff: Client) -> None:
     page = upload(staff, "name\n" + "Rex\n" * 1234)
 
@@ -126,20 +123,6 @@ def test_a_long_preview_shows_its_beginning_and_counts_all(staff: Client) -> Non
     assert "This file adds 1,234 pets, changes 0\nand leaves 0 as they are." in page.content.decode()
     confirm(staff, page)
     assert Pet.objects.count() == 1234
-
-
-def test_the_changes_come_before_the_unchanged_pets_which_alone_cannot_be_confirmed(staff: Client) -> None:
-    same, other = create_pet(name="Rex"), create_pet(name="Tom")
-
-    page = upload(staff, f"id,name\n{same.pk},Rex\n{other.pk},Max\n,New\n")
-
-    assert [row[:2] for row in cells(page)] == [["3", "Changed"], ["4", "New"], ["2", "Unchanged"]]
-    before, after = page.content.decode().split("<summary>Show 1 unchanged</summary>")
-    assert before.count('<tr class="skip">') == 0
-    assert after.count('<tr class="skip">') == 1
-    unchanged = upload(staff, f"id,name\n{same.pk},Rex\n").content.decode()
-    assert "This file changes nothing: its 1 pet is like that already." in unchanged
-    assert "Confirm import" not in unchanged
 
 
 def test_markup_in_a_file_is_shown_as_text(staff: Client) -> None:
