@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from pets.admin.lists import suggestions
 from pets.models import Pet
+from pets.search.words import search
 from pets.services import create_pet
 from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.admin_pages import bounded_paginator
@@ -105,6 +106,17 @@ def test_an_invalid_filter_finds_nothing_and_says_what_is_wrong(staff: Client) -
         page = staff.get(LIST, query)
         assert (page.status_code, page.context["cl"].result_count) == (200, 0), query
         assert error in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    "name", ["ﷺ" * 255, "﷽" * 255, "ß" * 255, "'" * 255, '\\ & | ! :* ( ) <-> " AND NOT', "ΐ" * 255]
+)
+def test_any_name_can_be_written_and_found(db: None, name: str) -> None:
+    pet = create_pet(name=name, tag=name)
+
+    if any(map(str.isalpha, name)):
+        assert [*search(Pet.objects.all(), name)] == [pet]
+    assert not search(Pet.objects.all(), "zebra").exists()
 
 
 # Suggestions.

@@ -31,23 +31,24 @@ from tests.pets.management.commands import all_pets, errors_of_import, run
 pytestmark = pytest.mark.django_db
 
 
-def test_imported_pets_are_available_and_created_by_the_command(file: Callable[..., Path]) -> None:
-    before = datetime.now(UTC)
+def test_pets_are_imported_as_available_and_exported_the_oldest_first_and_both_are_in_the_audit(
+    file: Callable[..., Path], tmp_path: Path
+) -> None:
+    before, others = datetime.now(UTC), 1498
 
-    run("import_pets", file("Name;Status\r\nRex;\r\nTom;SOLD\r\n"))
+    assert run("import_pets", file("Name;Status\r\nRex;\r\nTom;SOLD\r\n" + "Mia;\r\n" * others)) == (
+        "Imported 1,500 pets.\n"
+    )
 
-    rex, tom = Pet.objects.order_by("pk")
+    rex, tom, *_ = Pet.objects.order_by("pk")
     assert (rex.name, rex.tag, rex.status, rex.created_by) == ("Rex", None, "available", "command import_pets")
     assert (tom.name, tom.status) == ("Tom", "sold")
     assert before <= rex.created_at < tom.created_at <= datetime.now(UTC)
-    assert inventory_counts() == {"available": 1, "pending": 0, "sold": 1}
-
-
-def test_the_number_of_pets_is_printed_and_in_the_audit(file: Callable[..., Path], tmp_path: Path) -> None:
-    content = "name\n" + "Rex\n" * 1500
-
-    assert run("import_pets", file(content)) == "Imported 1,500 pets.\n"
-    assert run("export_pets", tmp_path / "out.csv") == "Exported 1,500 pets.\n"
+    assert inventory_counts() == {"available": 1 + others, "pending": 0, "sold": 1}
+    assert run("export_pets", tmp_path / "pets.json") == "Exported 1,500 pets.\n"
+    exported = [json.loads(line) for line in (tmp_path / "pets.json").read_text().splitlines()]
+    assert [pet["name"] for pet in exported] == ["Rex", "Tom", *["Mia"] * others]
+    assert datetime.fromisoformat(exported[1]["sold_at"]) == tom.sold_at
     events = [*Event.objects.order_by("pk").values_list("kind", "account_name", "record_type", "count")]
     assert events == [("imported", "command", "pets.pet", 1500), ("exported", "command", "pets.pet", 1500)]
 
@@ -165,19 +166,6 @@ def test_an_import_is_undone_if_the_audit_cannot_be_written_and_an_export_is_not
 
 
 # The export.
-
-
-def test_all_values_are_exported_the_oldest_pet_first(tmp_path: Path) -> None:
-    for name in ("Rex", "Tom", "Mia"):
-        create_pet(name=name)
-    Pet.objects.filter(name="Rex").update(status="sold")
-    Pet.objects.update(sold_at=datetime(2026, 11, 1, tzinfo=UTC))
-
-    run("export_pets", tmp_path / "pets.json")
-
-    rex, tom, mia = map(json.loads, (tmp_path / "pets.json").read_text().splitlines())
-    assert [rex["name"], tom["name"], mia["name"]] == ["Rex", "Tom", "Mia"]
-    assert rex["sold_at"] == "2026-11-01T00:00:00+00:00"
 
 
 def test_an_export_replaces_an_existing_file_also_by_a_link_and_leaves_no_other(file: Callable[..., Path]) -> None:
