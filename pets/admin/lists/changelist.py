@@ -12,7 +12,7 @@ from django.utils.functional import cached_property
 from pets.admin.lists.filters import PARAMETERS, SOLD_DAYS, PetFilterForm, filters_in_words
 from pets.admin.lists.ordering import FIRST_NAME_FIRST, LAST_SOLD_FIRST, NEWEST_FIRST, indexed, is_order
 from pets.admin.lists.saved_filters import kept
-from pets.admin.lists.suggestions import Filter, Suggestion, suggestions
+from pets.admin.lists.suggestions import suggestions
 from pets.models import SavedFilter
 from pets.search.words import search
 from petservice.admin_pages import bounded_paginator
@@ -62,25 +62,10 @@ class PetChangeList(BoundedChangeList):
         return search(fitting, self.query) if self.query else fitting
 
     @cached_property
-    def suggestions(self) -> list[Suggestion]:
-        """Return other lists that have pets, if this one has none."""
+    def suggestions(self) -> list[tuple[str, str]]:
+        """Return other lists that have pets, if the search and the filters find none."""
         # Not in the constructor, because an export makes a list that does not count its pets.
-        if not self.is_narrowed or self.result_count:
-            return []
-        return suggestions(self.query, self.active_filters())
-
-    @property
-    def is_narrowed(self) -> bool:
-        """Return whether the list has a search or a filter."""
-        return bool(self.query or self.filters)
-
-    def active_filters(self) -> list[Filter]:
-        """Return the filters in use."""
-        found = []
-        for names, condition in self.filters.items():
-            parameters = {name: self.params[name] for name in names if self.params.get(name)}
-            found.append((filters_in_words(parameters), parameters, condition))
-        return found
+        return suggestions(self.query) if self.query and not self.result_count else []
 
     @property
     def in_words(self) -> str:

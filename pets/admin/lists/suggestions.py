@@ -1,14 +1,11 @@
-"""The suggestions of an empty list: other lists that do have pets, also for a word with a slip."""
+"""The suggestions of a search without pets: other searches that do find some, also for a word with a slip."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
 from urllib.parse import urlencode
 
 from django.contrib.admin.views.main import SEARCH_VAR
-from django.db.models import Q
 
-from pets.admin.lists.filters import SOLD_DAYS
-from pets.admin.lists.ordering import LAST_SOLD_FIRST, NEWEST_FIRST, indexed
 from pets.models import Pet
 from pets.search.words import search, words_of
 from petservice.db.folding import fold
@@ -23,32 +20,23 @@ _MAX_COMPARED = 20_000
 _LIKENESS = 0.65
 
 
-# The text and the URL of a list that has at least one pet.
-Suggestion = tuple[str, str]
-# A filter: in words, its parameters and its condition.
-Filter = tuple[str, dict[str, str], Q]
+def suggestions(query: str) -> list[tuple[str, str]]:
+    """Return the texts and URLs of lists of all pets that a search finds, each of which costs a few steps in an index.
+
+    It is this search if only the filters of the list are in its way, or else those for a part or the nearest of it.
+    """
+    texts = [query] if _finds(query) else _near(query)
+    return [(f"All pets that “{text}” finds", f"?{urlencode({SEARCH_VAR: text})}") for text in texts]
 
 
-def suggestions(query: str, filters: Sequence[Filter]) -> list[Suggestion]:
-    """Return other lists for one without pets, each of which costs a few steps in an index."""
-    found: list[tuple[str, dict[str, str]]] = []
-    if query and filters and _finds(query):
-        found.append((f"Pets that “{query}” finds, without the filters", {SEARCH_VAR: query}))
-    elif query:
-        words = query.split()[:_MAX_WORDS]
-        known = [word for word in words if _finds(word)]
-        nearest = _nearest_words([word for word in words if word not in known])
-        meant = " ".join(nearest.get(word, word) for word in words)
-        texts = [meant] if meant != query and _finds(meant) else []
-        texts += known if len(words) > 1 else []
-        found += [(f"Pets that “{text}” finds", {SEARCH_VAR: text}) for text in texts]
-    if query or len(filters) > 1:
-        for text, parameters, condition in filters:
-            # Not `exists`, because PostgreSQL would read the table until it meets one, and has an index for the last.
-            order = LAST_SOLD_FIRST if parameters.keys() & set(SOLD_DAYS) else NEWEST_FIRST
-            if Pet.objects.filter(condition).order_by(*indexed(order)).first():
-                found.append((f"All pets: {text}", parameters))
-    return [(text, f"?{urlencode(parameters)}") for text, parameters in found]
+def _near(query: str) -> list[str]:
+    """Return searches for the words of a search that finds nothing, or for those that were probably meant."""
+    words = query.split()[:_MAX_WORDS]
+    known = [word for word in words if _finds(word)]
+    nearest = _nearest_words([word for word in words if word not in known])
+    meant = " ".join(nearest.get(word, word) for word in words)
+    texts = [meant] if meant != query and _finds(meant) else []
+    return texts + (known if len(words) > 1 else [])
 
 
 def _finds(text: str) -> bool:
