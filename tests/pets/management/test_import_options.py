@@ -42,41 +42,33 @@ def test_the_sheet_of_a_workbook_and_the_encoding_of_a_text_are_options(file: Ca
     assert [pet[1] for pet in all_pets()] == ["Mia", "Žofie"]
 
 
+JSON, TEXT = '{"name": "Rex"}', "name\nRex\n"
+FOR_TABLES = "JSON takes no --columns, --statuses, --dates, --skip-unnamed, --sheet or --encoding."
+OF_ONE_KIND = "Only a workbook takes --sheet, and only a text takes --encoding."
+
+
 @pytest.mark.parametrize(
-    ("table", "options", "error"),
+    ("content", "name", "options", "error"),
     [
-        (TABLE, (), "line 3: the first line must name the columns"),
-        (TABLE, ("--columns", "Name=name"), "line 3: there is no column 'Name', or more than one."),
-        ("Art;Art\nRex;dog\n", ("--columns", "Art=name"), "line 1: there is no column 'Art', or more than one."),
-        (TABLE, ("--columns", "Art=tag"), "line 3: the first line must name the columns"),
-        (TABLE, ("--columns", "Rufname=name", "Art=name"), "line 3: the first line must name the columns"),
-        (TABLE, MEANINGS, "line 4: created_at must be a time"),
-        (TABLE, (*MEANINGS, *OTHERS[:-1]), "line 5: name is required."),
+        (TABLE, "pets.csv", (), "line 3: the first line must name the columns"),
+        (TABLE, "pets.csv", ("--columns", "Name=name"), "line 3: there is no column 'Name', or more than one."),
+        ("Art;Art\nRex;dog\n", "pets.csv", ("--columns", "Art=name"), "line 1: there is no column 'Art', or more than"),
+        (TABLE, "pets.csv", ("--columns", "Art=tag"), "line 3: the first line must name the columns"),
+        (TABLE, "pets.csv", ("--columns", "Rufname=name", "Art=name"), "line 3: the first line must name the columns"),
+        (TABLE, "pets.csv", MEANINGS, "line 4: created_at must be a time"),
+        (TABLE, "pets.csv", (*MEANINGS, *OTHERS[:-1]), "line 5: name is required."),
+        *((JSON, "pets.json", given, FOR_TABLES) for given in (MEANINGS, OTHERS[:3], OTHERS[3:5], OTHERS[5:])),
+        (TEXT, "pets.csv", ("--sheet", "Pets"), OF_ONE_KIND),
+        (TEXT, "pets.xlsx", ("--encoding", "cp1252"), OF_ONE_KIND),
     ],
 )
-def test_what_the_options_leave_open_is_an_error(
-    file: Callable[..., Path], table: str, options: tuple[str, ...], error: str
+def test_options_that_leave_something_open_or_do_not_fit_the_file_import_nothing(
+    file: Callable[..., Path], content: str, name: str, options: tuple[str, ...], error: str
 ) -> None:
-    errors = errors_of_import(file(table), *options)
+    errors = errors_of_import(file(content, name), *options)
 
     assert any(one.startswith(error) for one in errors)
-    assert errors[-1].startswith("Nothing was imported.")
     assert all_pets() == []
-
-
-@pytest.mark.parametrize("options", [MEANINGS, OTHERS[:3], OTHERS[3:5], OTHERS[5:]])
-def test_options_for_tables_are_refused_for_json(file: Callable[..., Path], options: tuple[str, ...]) -> None:
-    (error,) = errors_of_import(file('{"name": "Rex"}', "pets.json"), *options)
-
-    assert error.startswith("JSON takes no --columns, ")
-    assert options[0] in error
-
-
-@pytest.mark.parametrize("options", [("--sheet", "Pets"), ("--format", "xlsx", "--encoding", "cp1252")])
-def test_the_option_of_another_kind_of_table_is_refused(file: Callable[..., Path], options: tuple[str, ...]) -> None:
-    assert errors_of_import(file("name\nRex\n"), *options) == [
-        "Only a workbook takes --sheet, and only a text takes --encoding."
-    ]
 
 
 @pytest.mark.parametrize("option", ["name", "=name", "Art=species"])
