@@ -11,7 +11,6 @@ from django.utils import timezone
 from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 
-from pets.admin.lists.filters import filters_in_words
 from pets.files.writing import EXPORTED, XLSX, workbook, write
 from pets.models import Pet
 from pets.models.pet import count_of_pets
@@ -43,7 +42,6 @@ def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Show the form, and then send the file of the listed pets, without their creators."""
     changelist: Any = pages.get_changelist_instance(request)
     form = FormatForm(request.POST or None)
-    filters = filters_in_words(request.GET)
     obstacle = "" if changelist.can_select_all else _TOO_MANY
     if changelist.filter_form.errors:
         obstacle = _INVALID
@@ -51,7 +49,7 @@ def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
         rows = [*changelist.queryset.values_list(*_COLUMNS, named=True)]
         file_format = form.cleaned_data["format"]
         # If the audit cannot be written, nothing is exported.
-        message = f"Exported as {file_format.upper()}. Filter: {filters or 'none'}."
+        message = f"Exported as {file_format.upper()}. Filter: {changelist.in_words or 'none'}."
         add_event(request, Event.Kind.EXPORTED, target=Pet, message=message, count=len(rows))
         # The name of the file is made of the search, the tag and the status of the list.
         words = " ".join(request.GET.get(name, "") for name in (SEARCH_VAR, "tag", "status__exact"))
@@ -61,7 +59,7 @@ def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
         "opts": pages.opts,
         "form": form,
         "pets": count_of_pets(changelist.result_count),
-        "filters": filters,
+        "filters": changelist.in_words,
         "obstacle": obstacle,
     }
     return staff_page(request, "admin/pets/pet/export.html", "Export pets", context)
@@ -82,14 +80,13 @@ def _file(rows: list[Any], file_format: str, name: str) -> HttpResponse:
 def print_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Show the pets of a list on one page, without the parts that only a screen needs."""
     changelist: Any = pages.get_changelist_instance(request)
-    pets, filters = [*changelist.queryset[:MAX_PRINTED]], filters_in_words(request.GET)
     context = {
         "opts": pages.opts,
-        "pets": pets,
+        "pets": changelist.queryset[:MAX_PRINTED],
         "count": count_of_pets(changelist.result_count),
         "is_cut": changelist.result_count > MAX_PRINTED,
         "max_printed": MAX_PRINTED,
-        "filters": filters,
+        "filters": changelist.in_words,
         "list_query": changelist.get_query_string(),
     }
     return staff_page(request, "admin/pets/pet/print.html", "Pets", context)
