@@ -100,9 +100,15 @@ def upload_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
             "administrator to use the import_pets command.",
         )
         return _page(request, form=form)
-    if upload.kind == "jsonl":
-        return _preview(request, upload)
-    return _questions_or_preview(request, upload)
+    if upload.kind != "jsonl":
+        try:
+            has_questions = QuestionsForm(upload).has_questions
+        except BrokenFileError as error:
+            return _errors_page(request, upload, [(error.line, error.problem)])
+        if has_questions:
+            upload.keep(digest="")
+            return redirect("admin:pets_pet_import_columns")  # so that the button Back of the browser works
+    return _preview(request, upload)
 
 
 def columns_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
@@ -111,22 +117,10 @@ def columns_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     if upload is None or request.POST.get("table", upload.table) != upload.table:
         messages.warning(request, "Nothing was imported, because this file is gone or replaced. Upload it again.")
         return redirect("admin:pets_pet_import")
-    return _questions_or_preview(request, upload, request.POST.dict() or None)
-
-
-def _questions_or_preview(request: HttpRequest, upload: Upload, answers: Any = None) -> HttpResponse:
-    """Show the questions about a table, or its preview if nothing is to be asked, or its errors."""
-    try:
-        form = QuestionsForm(upload, answers)
-    except BrokenFileError as error:
-        return _errors_page(request, upload, [(error.line, error.problem)])
-    if form.is_valid():
-        upload.mapping = asdict(form.mapping)
-    elif request.method == "POST" and answers is None and form.has_questions:
-        upload.keep(digest="")
-        return redirect("admin:pets_pet_import_columns")  # so that the button Back of the browser works
-    elif request.method == "GET" or answers:
+    form = QuestionsForm(upload, request.POST.dict() or None)
+    if not form.is_valid():
         return _page(request, "import_columns", "Which column is what?", form=form, upload=upload)
+    upload.mapping = asdict(form.mapping)
     return _preview(request, upload)
 
 
