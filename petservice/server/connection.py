@@ -208,45 +208,37 @@ class Connection(asyncio.Protocol):
         for start in range(0, len(data), limits.RESPONSE_PIECE_BYTES):
             if start > 0:
                 await asyncio.sleep(0)
-                await self._writable.wait()
             self._transport.write(data[start : start + limits.RESPONSE_PIECE_BYTES])
-        await self._writable.wait()
+            if not self._writable.is_set():
+                self._enter(State.STALLED, limits.REQUEST_TIMEOUT)
+                await self._writable.wait()
 
     def pause_writing(self) -> None:
         self._writable.clear()
-        if self.state in (State.RECEIVING, State.RESPONDING):
-            self._enter(State.STALLED, limits.REQUEST_TIMEOUT)
 
     def resume_writing(self) -> None:
         self._writable.set()
-        if self.state is State.STALLED:
-            if self._has_responded or self._parser.is_complete:
-                self._enter(State.RESPONDING, None)
-            else:  # it did not read `100 Continue`, and has the rest of its request to send
-                self._enter(State.RECEIVING, limits.REQUEST_TIMEOUT)
 
     # Ends.
 
     def _refuse(self, status: int, cause: str) -> None:
         """Send an error response that the application does not know of, and close the connection."""
-        scope = self._scope
         self._cancel()
         if not self._has_responded:  # a second response would be read as the response to another request
             self._has_responded = True
             count("refusals", HTTPStatus(status).name.lower())
-            sent = b",".join(value for name, value in self._parser.asgi_headers if name == b"x-request-id")
-            request_id = scope.request_id if scope is not None else ""
-            request_id = request_id or request_id_of({"HTTP_X_REQUEST_ID": sent.decode("latin-1")})
-            response = with_standard_headers(standard_error_response(status), request_id)
+            scope = self._scope
+            record = scope if scope is not None and scope.started else AccessRecord()
+            if not record.request_id:
+                sent = b",".join(value for name, value in self._parser.asgi_headers if name == b"x-request-id")
+                record.request_id = request_id_of({"HTTP_X_REQUEST_ID": sent.decode("latin-1")})
+            response = with_standard_headers(standard_error_response(status), record.request_id)
             # The cause can contain what the client has sent.
-            self._worker.log.warning("The request %s was refused: %s", request_id, echo(cause))
-            if scope is not None and scope.started:  # the application will write this record
-                scope.status = response.status_code
-            else:
-                record = AccessRecord()
-                record.started, record.route, record.status = self._began, INVALID_REQUEST, response.status_code
-                peer = self._client[0] if self._client else None
-                record.request_id, record.address = request_id, shown_address(peer, "")
+            self._worker.log.warning("The request %s was refused: %s", record.request_id, echo(cause))
+            record.status = response.status_code
+            if not record.started:  # otherwise the application will write this record
+                record.started, record.route = self._began, INVALID_REQUEST
+                record.address = shown_address(self._client[0] if self._client else None, "")
                 self._worker.application.access_log.end(record)
             status, headers, body = encoded(response)
             self._transport.write(head(status, headers, is_last=True) + (b"" if self._is_head else body))
