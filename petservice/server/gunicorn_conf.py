@@ -46,12 +46,9 @@ logging.captureWarnings(settings.LOG_FORMAT == "json")  # which Python would pri
 # Seconds after SIGQUIT until the workers that still run are killed, as after a second SIGINT.
 _QUICK_STOP_TIMEOUT = 2
 
-_exporter: Exporter | None = None
-
 
 def when_ready(server: Any) -> None:
     """Prepare the master process, before it forks the workers."""
-    global _exporter
     # At SIGINT (Ctrl-C), running requests finish as at SIGTERM, but without a drain; a second SIGINT cuts them off.
     server.handle_int = server.handle_term
     server.handle_quit = partial(_stop_quickly, server, server.handle_quit)
@@ -60,7 +57,9 @@ def when_ready(server: Any) -> None:
     # A second master would migrate the database and need the address of the metrics while the first one runs.
     server.handle_usr2 = lambda: server.log.warning("SIGUSR2 is ignored: restart the service to run new code.")
     if settings.METRICS_ADDRESS is not None:
-        _exporter = Exporter(*settings.METRICS_ADDRESS, server.app.days_left if server.app.tls else None)
+        exporter = Exporter(*settings.METRICS_ADDRESS, server.app.days_left if server.app.tls else None)
+        server.cfg.set("child_exit", lambda server, worker: exporter.worker_ended(worker.pid))
+        server.cfg.set("on_exit", lambda server: exporter.close())
         server.log.info("Metrics at: http://%s/metrics", os.environ["METRICS_BIND"])
     # With --reuse-port, each worker listens by itself.
     server.app.when_ready(server.LISTENERS[0].cfg_addr if server.LISTENERS else server.address[0])
@@ -107,15 +106,3 @@ def worker_abort(worker: Any) -> None:
         faulthandler.dump_traceback(file, all_threads=True)
         file.seek(0)
         worker.log.error("Worker timed out; stack traces:\n%s", file.read().decode(errors="replace"))
-
-
-def child_exit(server: Any, worker: Any) -> None:
-    """Clear the data of an ended worker, in the master process."""
-    if _exporter is not None:
-        _exporter.worker_ended(worker.pid)
-
-
-def on_exit(server: Any) -> None:
-    """Delete the data of all workers when the master process ends."""
-    if _exporter is not None:
-        _exporter.close()
