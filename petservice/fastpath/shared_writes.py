@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from django.db import DEFAULT_DB_ALIAS, connections
-
 # A function that writes some rows together, and returns what the request of each gets.
 Write = Callable[[list[Any]], Awaitable[Sequence[Any]]]
 
@@ -16,8 +14,6 @@ class SharedWrites:
     def __init__(self, write: Write, *, at_once: int, gathering_interval: float = 0.0) -> None:
         """Call `write` so often at once, each time with all rows that wait, of which one has waited for so long."""
         self._write, self._at_once, self._gathering_interval = write, at_once, gathering_interval
-        connection: Any = connections[DEFAULT_DB_ALIAS]
-        self._integrity_error: type[Exception] = connection.Database.IntegrityError
         self._waiting: list[tuple[Any, asyncio.Future[Any]]] = []
         # Those that write while something waits.
         self._tasks: set[asyncio.Task[None]] = set()
@@ -36,7 +32,10 @@ class SharedWrites:
             if self._gathering_interval:
                 await asyncio.sleep(self._gathering_interval)
             together, self._waiting = self._waiting, []
-            outcomes = await self._outcomes([row for row, _ in together])
+            try:
+                outcomes = await self._write([row for row, _ in together])
+            except Exception as error:  # each request must get a response
+                outcomes = [error] * len(together)
             for (_, future), outcome in zip(together, outcomes, strict=True):
                 if future.done():  # its client has left
                     continue
@@ -46,15 +45,3 @@ class SharedWrites:
                     future.set_result(outcome)
         # Not by a callback, which would run later than a row can be added.
         self._tasks.discard(asyncio.current_task())
-
-    async def _outcomes(self, rows: list[Any]) -> Sequence[Any]:
-        """Return what each request gets: a result, or an error."""
-        try:
-            return await self._write(rows)
-        except self._integrity_error as error:
-            if len(rows) == 1:
-                return [error]
-            # One of them violates a constraint. Written by itself, it fails alone.
-            return [outcome for row in rows for outcome in await self._outcomes([row])]
-        except Exception as error:  # each request must get a response
-            return [error] * len(rows)

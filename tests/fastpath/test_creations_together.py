@@ -1,4 +1,4 @@
-"""Creations that wait together share a commit, but neither their errors nor their API keys."""
+"""Creations that wait together share a commit, but not their API keys."""
 
 import asyncio
 from collections.abc import Callable
@@ -30,21 +30,6 @@ def create_together(*creations: tuple[str, str, str | None]) -> list[Any]:
         return outcomes
 
     return asyncio.run(create())
-
-
-def test_a_creation_that_the_database_rejects_fails_alone(create_key: Callable[..., str]) -> None:
-    key = create_key()
-
-    first, rejected, third = create_together(
-        (key, "Rex", None),
-        (key, "", None),  # no pet may have an empty name
-        (key, "Tom", None),
-    )
-
-    assert first[1]
-    assert type(rejected).__name__ in ("IntegrityError", "CheckViolation")
-    assert third[1]
-    assert set(Pet.objects.values_list("name", flat=True)) == {"Rex", "Tom"}
 
 
 def test_of_two_creations_with_one_idempotency_key_one_creates_a_pet(create_key: Callable[..., str]) -> None:
