@@ -49,7 +49,7 @@ class SQLite:
     def _key(self, key: str) -> tuple[Any, ...] | None:
         """Return the row of an API key, or None if the key is unknown."""
         values = self._statements.key_values(key)
-        row: tuple[Any, ...] | None = _run(self._connection, self._statements.key, values).fetchone()
+        row: tuple[Any, ...] | None = self._connection.execute(self._statements.key, values).fetchone()
         return row
 
     async def find(self, key: str, request: UsualRequest) -> tuple[int, Rows | None] | None:
@@ -62,7 +62,7 @@ class SQLite:
         if found is None:
             return None
         key_id, _, _, _, is_usable = found
-        rows = _run(self._connection, *self._statements.reading(request)).fetchall() if is_usable else None
+        rows = self._connection.execute(*self._statements.reading(request)).fetchall() if is_usable else None
         return key_id, rows
 
     async def create(self, key: str, pet: dict[str, Any], idempotency_key: str | None) -> tuple[int, bool] | None:
@@ -129,10 +129,6 @@ def _insert(connection: Any, insert: Insert, rows: Sequence[Sequence[Any]], end:
     """
     places = ", ".join("?" for _ in rows[0])
     values = ", ".join([f"({places})"] * len(rows))
-    inserted: Rows = _run(connection, f"{insert.into} VALUES {values} {end}", [*chain.from_iterable(rows)]).fetchall()
+    statement = f"{insert.into} VALUES {values} {end}"
+    inserted: Rows = connection.execute(statement, [*chain.from_iterable(rows)]).fetchall()
     return inserted
-
-
-def _run(connection: Any, sql: str, values: Sequence[Any]) -> Any:
-    """Run a statement with Django's placeholders, and return its cursor."""
-    return connection.execute(sql.replace("%s", "?"), values)

@@ -1,7 +1,4 @@
-"""The SQL of the usual requests. The names of tables and columns come from the models.
-
-Statements have Django's placeholders, `%s`.
-"""
+"""The SQL of the usual requests. The names of tables and columns come from the models."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,10 +20,10 @@ Statement = tuple[str, Sequence[Any]]
 
 # A usable key needs no further check, because it is valid here and now and has no request limit.
 _KEY = """SELECT {id} AS id, {access} = 'write' AS may_write, {prefix} AS prefix, {name} AS name,
-{revoked_at} IS NULL AND ({expires_at} IS NULL OR {expires_at} > %s) AND {environment} = %s
+{revoked_at} IS NULL AND ({expires_at} IS NULL OR {expires_at} > {value}) AND {environment} = {value}
 AND {requests_per_minute} IS NULL AS usable FROM {table} WHERE {digest} = {sought}"""
 # The name of the table, because the column of the result has the same name, and PostgreSQL would sort all pets by it.
-_PETS = "SELECT {shown} FROM {table} {condition} ORDER BY {table}.{id} LIMIT %s"
+_PETS = "SELECT {shown} FROM {table} {condition} ORDER BY {table}.{id} LIMIT {value}"
 _INVENTORY = "SELECT {status}, SUM({count}) FROM {table} GROUP BY {status}"
 
 
@@ -37,7 +34,7 @@ class Statements:
         """Make each statement that reads in a form, which may also have `{key}`, the statement that finds a key."""
         self._adapted_time = connection.ops.adapt_datetimefield_value
         key = names(APIKey)
-        self.key = _KEY.format_map(key | {"sought": "%s"})
+        self.key = _KEY.format_map(key | {"sought": key["value"]})
         # The statement that finds the API key whose digest another part of the same statement has.
         self.key_of_sent = _KEY.format_map(key | {"sought": "sent.digest"})
         pet = names(Pet)
@@ -47,9 +44,9 @@ class Statements:
         self._pet, self._first_page, self._page, self._inventory = (
             form.format(key=self.key, statement=statement)
             for statement in (
-                _PETS.format_map({**pet, "condition": f"WHERE {pet['id']} = %s"}),
+                _PETS.format_map({**pet, "condition": f"WHERE {pet['id']} = {pet['value']}"}),
                 _PETS.format_map({**pet, "condition": ""}),
-                _PETS.format_map({**pet, "condition": f"WHERE {pet['id']} > %s"}),
+                _PETS.format_map({**pet, "condition": f"WHERE {pet['id']} > {pet['value']}"}),
                 _INVENTORY.format_map(names(InventoryCounter)),
             )
         )
@@ -111,7 +108,7 @@ class Insert:
 
 
 def names(model: type[Model]) -> dict[str, str]:
-    """Return the quoted names of a model's columns, by field, and that of its table."""
+    """Return the quoted names of a model's columns, by field, that of its table, and the driver's mark of a value."""
     quoted: Any = connection.ops.quote_name
     columns = {field.attname: quoted(field.column) for field in model._meta.concrete_fields}
-    return columns | {"table": quoted(model._meta.db_table)}
+    return columns | {"table": quoted(model._meta.db_table), "value": "?" if connection.vendor == "sqlite" else "%s"}
