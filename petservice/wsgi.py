@@ -29,10 +29,10 @@ from petservice.paths import API
 # above 8,190 bytes. A proxy for HTTP/2 may send several.
 _MAX_COOKIES = 32 * 1024
 # The Content-Length of a chunked body, because Django reads only as much as it says. The server marks the real end.
-UNKNOWN_LENGTH = str(2**31)
+_UNKNOWN_LENGTH = str(2**31)
 
 
-class Request(WSGIRequest):
+class TolerantRequest(HttpRequest):
     """A request of Django, which reads in another way what some clients send."""
 
     def _set_content_type_params(self, meta: dict[str, Any]) -> None:
@@ -57,6 +57,10 @@ class Request(WSGIRequest):
         return parse_cookie(self.META.get("HTTP_COOKIE", "")[:_MAX_COOKIES].replace("\\", ""))
 
 
+class Request(TolerantRequest, WSGIRequest):
+    """A request under any WSGI server."""
+
+
 class Handler(WSGIHandler):
     """Django's handler, which trusts the proxies that the service trusts, and reads chunked bodies of the API."""
 
@@ -74,7 +78,7 @@ class Handler(WSGIHandler):
             and environ.get("wsgi.input_terminated")
             and environ["PATH_INFO"].startswith(API)
         ):
-            environ["CONTENT_LENGTH"] = UNKNOWN_LENGTH
+            environ["CONTENT_LENGTH"] = _UNKNOWN_LENGTH
         telemetry.start()  # at the first request, because the server may have forked this process after the import
         with telemetry.request_span(HttpHeaders(environ)):
             return super().__call__(environ, start_response)

@@ -39,7 +39,7 @@ from petservice.middleware import PagePolicyMiddleware, with_standard_headers
 from petservice.monitoring.access_log import AccessLog, current_record
 from petservice.monitoring.counters import count
 from petservice.monitoring.logs import request_id
-from petservice.paths import ADMIN, LOGIN, READINESS
+from petservice.paths import ADMIN, API, LOGIN, READINESS
 from petservice.server import limits
 from petservice.server.messages import Receive, ReceivedRequest, Response, Scope, Send, encoded
 from petservice.sign_in.kept_forms import last_account
@@ -186,7 +186,7 @@ class Application:
                     return await self._on_thread("readiness", request)
             except TimeoutError:
                 return encoded(with_standard_headers(error_response(503, NO_ANSWER), request.id))
-        if request.is_for_api:
+        if request.path_info.startswith(API):
             await request.receive_body(receive, MAX_BODY_BYTES)  # the parser refuses a larger one
             return await self._on_thread("api", request)
         with ExitStack() as places:

@@ -7,19 +7,18 @@ from collections.abc import Awaitable, Callable
 from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
-from io import BytesIO
 from tempfile import SpooledTemporaryFile
-from typing import IO, Any
+from typing import Any
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from django.conf import settings
+from django.core.handlers.asgi import ASGIRequest
 
 from petservice.client_address import forwarded_scheme
 from petservice.middleware import request_id_of
 from petservice.monitoring.access_log import AccessRecord
-from petservice.paths import API
 from petservice.server.limits import UPLOAD_MEMORY_BYTES
-from petservice.wsgi import UNKNOWN_LENGTH, Request
+from petservice.wsgi import TolerantRequest
 
 Headers = list[tuple[bytes, bytes]]
 # The status, headers and body of a response.
@@ -28,8 +27,8 @@ Response = tuple[int, Headers, bytes]
 Receive = Callable[[], Awaitable[bytes]]
 Send = Callable[[Response], Awaitable[None]]
 
-# What joins the values of a repeated header. An Idempotency-Key may contain a comma, but no line feed.
-_SEPARATORS = {"HTTP_COOKIE": "; ", "HTTP_IDEMPOTENCY_KEY": "\n"}
+# What joins the values of repeated headers, if it is no comma. An Idempotency-Key may contain one, but no line feed.
+_REPEATED = ((b"cookie", "HTTP_COOKIE", "; "), (b"idempotency-key", "HTTP_IDEMPOTENCY_KEY", "\n"))
 _NOT_IN_TARGETS = re.compile(rb"[^\x21-\x7e]")
 
 
@@ -61,18 +60,33 @@ class Scope(AccessRecord):
         self.is_last = closes or is_old or not parser.should_keep_alive or parser.method == b"CONNECT"
 
 
-class ReceivedRequest(Request):
-    """A request of Django, as under any WSGI server, which receives its body later."""
+class ReceivedRequest(TolerantRequest, ASGIRequest):
+    """A request of Django, which receives its body later."""
 
     def __init__(self, scope: Scope) -> None:
-        environ = _environ(scope)
-        self.is_for_api = environ["PATH_INFO"].startswith(API)
-        self._received: IO[bytes] = BytesIO() if self.is_for_api else SpooledTemporaryFile(UPLOAD_MEMORY_BYTES)  # noqa: SIM115
+        path = unquote_to_bytes(scope.raw_path)
+        try:
+            text = path.decode()
+        except UnicodeDecodeError:
+            text = quote(path)  # no path of ours is like this
+        self._received = SpooledTemporaryFile(UPLOAD_MEMORY_BYTES)  # noqa: SIM115  # closed with the request
         self._received.write(scope.body)
-        environ["wsgi.input"] = self._received
-        super().__init__(environ)
+        found = {
+            "method": scope.method,
+            "path": text or "/",
+            "query_string": scope.query_string,
+            "headers": scope.headers,
+            "client": scope.client,
+            "server": scope.server or ("", ""),  # Django requires both, for a request without a host
+        }
+        super().__init__(found, self._received)
+        for header, name, separator in _REPEATED:
+            if name in self.META:
+                values = [value.decode("latin-1") for sent, value in scope.headers if sent == header]
+                self.META[name] = separator.join(values)
+        found["scheme"] = forwarded_scheme(self.META, settings.TRUSTED_PROXIES) or scope.scheme
         # The connection needs the id if it refuses the rest of the request.
-        self.id = scope.request_id = request_id_of(environ)
+        self.id = scope.request_id = request_id_of(self.META)
 
     @property
     def is_chunked(self) -> bool:
@@ -81,11 +95,7 @@ class ReceivedRequest(Request):
     @property
     def declared_bytes(self) -> int:
         """The length of the body by its Content-Length, or 0 without one."""
-        return 0 if self.is_chunked else int(self.META.get("CONTENT_LENGTH", 0))
-
-    def close(self) -> None:
-        super().close()
-        self._received.close()
+        return int(self.META.get("CONTENT_LENGTH", 0))
 
     async def receive_body(self, receive: Receive, max_bytes: int) -> bool:
         """Receive the body, and return whether it has at most so many bytes. The rest of a larger one is not received.
@@ -96,50 +106,19 @@ class ReceivedRequest(Request):
             return False
         size = 0
         try:
-            while size <= max_bytes and (self.is_chunked or self.declared_bytes) and (part := await receive()):
+            while size <= max_bytes and (part := await receive()):
                 size += len(part)
                 if size > UPLOAD_MEMORY_BYTES:  # on a thread, because the file is on a disk
                     await asyncio.to_thread(self._received.write, part)
                 else:
                     self._received.write(part)
         except BaseException:
-            self._received.close()
+            self.close()
             raise
         if self.is_chunked:
             self.META["CONTENT_LENGTH"] = str(size)
         self._received.seek(0)
         return size <= max_bytes
-
-
-def _environ(scope: Scope) -> dict[str, Any]:
-    """Return the WSGI environment of a request, without its body."""
-    path = unquote_to_bytes(scope.raw_path)
-    try:
-        path.decode()
-        path_info = path.decode("latin-1")
-    except UnicodeDecodeError:
-        # Not Django's function, which takes milliseconds for a long path of a stranger. No path of ours is like this.
-        path_info = quote(path)
-    name, port, *_ = scope.server or ("", "")  # Django requires both, for a request without a host
-    environ = {
-        "REQUEST_METHOD": scope.method,
-        "SCRIPT_NAME": "",
-        "PATH_INFO": path_info,
-        "QUERY_STRING": scope.query_string.decode("latin-1"),
-        "SERVER_NAME": name,
-        "SERVER_PORT": str(port),
-    }
-    if scope.client:
-        environ["REMOTE_ADDR"] = scope.client[0]
-    for header, value in scope.headers:
-        name = header.decode("latin-1").upper().replace("-", "_")
-        name = name if name in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{name}"
-        text = value.decode("latin-1")
-        environ[name] = environ[name] + _SEPARATORS.get(name, ",") + text if name in environ else text
-    environ["wsgi.url_scheme"] = forwarded_scheme(environ, settings.TRUSTED_PROXIES) or scope.scheme
-    if "HTTP_TRANSFER_ENCODING" in environ:
-        environ["CONTENT_LENGTH"] = UNKNOWN_LENGTH
-    return environ
 
 
 def encoded(response: Any) -> Response:

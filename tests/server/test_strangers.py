@@ -4,6 +4,7 @@ import re
 import socket
 import statistics
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +27,8 @@ pytestmark = pytest.mark.once(on="postgresql")
 def test_long_cookies_and_escapes_in_cookies_are_not_read() -> None:
     sent = 'a=1; b="' + '\\"' * 20 + '"; ' + "; ".join(f"n{number}=1" for number in range(4_000))
 
-    cookies = ReceivedRequest(scope_of(get("/v1/pets", b"Cookie: " + sent.encode()))).COOKIES
+    with closing(ReceivedRequest(scope_of(get("/v1/pets", b"Cookie: " + sent.encode())))) as request:
+        cookies = request.COOKIES
 
     assert (cookies["a"], cookies["b"]) == ("1", '"' * 20)
     assert "n1000" in cookies
