@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import copy_context
 from functools import partial
 from math import inf
@@ -147,18 +147,16 @@ class Application:
         scope.started = time.monotonic()
         self.access_log.begin_trace(scope, scope.headers)
         try:
-            response = await self._answer(scope, receive)
+            response = await self.fast_path.respond(scope, receive) if self.fast_path is not None else None
+            if response is None:
+                response = await self._answer_of_django(scope, receive)
             scope.status = response[0]
             await send(response)
         finally:
             self.access_log.end(scope)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Response:
-        """Return the response of the fast path, or else that of Django, or an error response."""
-        if self.fast_path is not None:
-            response = await self.fast_path.respond(scope, receive)
-            if response is not None:
-                return response
+    async def _answer_of_django(self, scope: Scope, receive: Receive) -> Response:
+        """Return the response of Django, or an error response."""
         request = ReceivedRequest(scope)
         request_id.set(request.id)  # until the next request, so that gunicorn's log lines have the id as well
         scope.address = address_of(request)
@@ -189,25 +187,19 @@ class Application:
         if request.path_info.startswith(API):
             await request.receive_body(receive, MAX_BODY_BYTES)  # the parser refuses a larger one
             return await self._on_thread("api", request)
-        with ExitStack() as places:
-            max_bytes = self._max_body_bytes(request, places)
+        is_form = request.declared_bytes <= limits.MAX_FORM_BYTES and not request.is_chunked
+        # A cookie shows that the browser was logged in. Strangers have none, and no page takes a large body from them.
+        account = None if is_form else last_account(request)
+        max_bytes = limits.MAX_FORM_BYTES if account is None else limits.MAX_UPLOAD_BYTES
+        with nullcontext(True) if account is None else self._uploads.take(account) as is_admitted:
+            if not is_admitted:
+                raise BadRequest("Other uploads are under way: wait until they have ended.")
             if not await request.receive_body(receive, max_bytes):
                 count("refusals", "large_body")
                 raise BadRequest(f"The body is too large: send at most {max_bytes} bytes.")
             if (request.method, request.path_info) == ("POST", LOGIN):
                 return await self._login_response(request)
             return await self._on_thread("pages", request)
-
-    def _max_body_bytes(self, request: ReceivedRequest, places: ExitStack) -> int:
-        """Return how many bytes the body of a request to a page may have, and take a place for an upload."""
-        is_form = request.declared_bytes <= limits.MAX_FORM_BYTES and not request.is_chunked
-        # A cookie shows that the browser was logged in. Strangers have none, and no page takes a large body from them.
-        account = None if is_form else last_account(request)
-        if account is None:
-            return limits.MAX_FORM_BYTES
-        if not places.enter_context(self._uploads.take(account)):
-            raise BadRequest("Other uploads are under way: wait until they have ended.")
-        return limits.MAX_UPLOAD_BYTES
 
     async def _login_response(self, request: ReceivedRequest) -> Response:
         """Return the response to a login. If it begins no session, the next login has to wait for a pause."""
