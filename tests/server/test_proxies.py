@@ -48,34 +48,25 @@ def connected(server: Service, listener: str, source: str) -> socket.socket:
     return socket.create_connection((target, port), timeout=30, source_address=(source, 0))
 
 
-@pytest.mark.parametrize("listener", ["0.0.0.0", "[::]"])
-@pytest.mark.parametrize(
-    ("source", "is_trusted"), [(PROXY, True), (IN_A_TRUSTED_NETWORK, True), (STRANGER, False)], ids=str
-)
-def test_ipv4_peer_is_trusted_alike_on_ipv4_and_on_ipv6(
-    server: Service, listener: str, source: str, is_trusted: bool
+IPV4 = ((PROXY, CLIENT), (IN_A_TRUSTED_NETWORK, CLIENT), (STRANGER, STRANGER))
+PEERS = [
+    *((listener, source, client) for listener in ("0.0.0.0", "[::]") for source, client in IPV4),
+    ("[::]", "::1", "::"),  # which is not named
+    *(("unix", name, CLIENT) for name in ("", "client")),
+]
+
+
+@pytest.mark.parametrize(("listener", "source", "client"), PEERS)
+def test_named_peers_and_unix_sockets_are_trusted_and_no_others(
+    server: Service, listener: str, source: str, client: str
 ) -> None:
-    headers = HTTPS, HTTPS, f"X-Forwarded-For: ::ffff:{CLIENT}, [::ffff:127.1.0.9]:4711".encode()
+    schemes = [b"X-Forwarded-Proto: HTTPS, https"] * 2
+    addresses = f"X-Forwarded-For: ::ffff:{CLIENT}, [::ffff:127.1.0.9]:4711".encode()
 
-    meta = meta_of(connected(server, listener, source), *headers)
+    meta = meta_of(connected(server, listener, source), *schemes, addresses)
 
-    assert (meta["scheme"], meta["client"]) == (("https", CLIENT) if is_trusted else ("http", source))
-
-
-def test_ipv6_peer_that_is_not_named_is_not_trusted(server: Service) -> None:
-    meta = meta_of(connected(server, "[::]", "::1"), HTTPS, f"X-Forwarded-For: {CLIENT}".encode())
-
-    assert (meta["scheme"], meta["client"], meta["REMOTE_ADDR"]) == ("http", "::", "::1")
-
-
-@pytest.mark.parametrize("name", ["", "client"])
-def test_unix_socket_is_trusted_and_has_no_address(server: Service, name: str) -> None:
-    headers = b"X-Forwarded-Proto: HTTPS, https", f"X-Forwarded-For: {CLIENT}".encode()
-
-    meta = meta_of(connected(server, "unix", name), *headers)
-
-    assert (meta["scheme"], meta["client"]) == ("https", CLIENT)
-    assert "REMOTE_ADDR" not in meta
+    assert (meta["scheme"], meta["client"]) == ("https" if client == CLIENT else "http", client)
+    assert ("REMOTE_ADDR" in meta) == (listener != "unix")
 
 
 def test_request_without_a_host_on_a_unix_socket_is_refused(server: Service) -> None:
