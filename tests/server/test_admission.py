@@ -90,26 +90,24 @@ def test_next_login_waits_for_a_pause_after_a_failed_one(with_staff: Service) ->
     assert time.monotonic() - responded > 0.75 / 2
 
 
-UPLOAD = b"Content-Length: %d" % (127 * 2**20)
 IMPORT = "/admin/pets/pet/import/"
+COOKIES = [b"sessionid=" + b"x" * 32, b"last_account=1:forged"]
+BODIES = [
+    (b"Content-Length: %d" % (127 * 2**20), b""),
+    (b"Transfer-Encoding: chunked", b"%x\r\n" % (MAX_FORM_BYTES + 1) + b"x" * (MAX_FORM_BYTES + 1)),
+]
 
 
-@pytest.mark.parametrize("cookie", [b"sessionid=" + b"x" * 32, b"last_account=1:forged"])
-def test_upload_of_a_stranger_is_rejected_before_it_is_sent(with_staff: Service, cookie: bytes) -> None:
-    response = response_to(with_staff, get(IMPORT, UPLOAD, b"Cookie: " + cookie, method="POST"))
+@pytest.mark.parametrize("cookie", COOKIES)
+@pytest.mark.parametrize(("length", "body"), BODIES, ids=["declared", "chunked"])
+def test_upload_of_a_stranger_is_rejected_before_it_is_complete(
+    with_staff: Service, cookie: bytes, length: bytes, body: bytes
+) -> None:
+    response = response_to(with_staff, get(IMPORT, length, b"Cookie: " + cookie, method="POST"), body)
 
     assert response.status == 400
     assert b"The body is too large: send at most 65536 bytes." in response.body
     assert response.header("Connection") == "close"
-
-
-def test_chunked_body_without_a_session_is_rejected_beyond_the_size_limit_of_forms(with_staff: Service) -> None:
-    with Client(with_staff) as client:
-        client.send(get("/nowhere", b"Transfer-Encoding: chunked", method="POST"))
-        response = client.response_to(b"%x\r\n" % (MAX_FORM_BYTES + 1), b"x" * (MAX_FORM_BYTES + 1))
-
-    assert response.status == 400
-    assert b"too large" in response.body
 
 
 @pytest.fixture
@@ -120,18 +118,8 @@ def session(with_staff: Service) -> bytes:
         return f"Cookie: sessionid={http.cookies['sessionid']}; last_account={http.cookies['last_account']}".encode()
 
 
-def test_upload_of_staff_is_read_completely(with_staff: Service, session: bytes) -> None:
-    """The form is rejected for its missing CSRF token, but only after the last byte."""
-    head = get(IMPORT, session, b"Content-Length: 3000000", b"Expect: 100-continue", method="POST")
-    with Client(with_staff) as client:
-        assert client.response_to(head).status == 100
-        client.send(b"x" * 2_999_999)
-        assert client.is_waiting()
-        assert client.response_to(b"x").status == 403
-
-
-def test_concurrent_uploads_of_an_account_are_limited(with_staff: Service, session: bytes) -> None:
-    size = 2 * MAX_FORM_BYTES
+def test_uploads_of_staff_are_read_completely_and_are_limited(with_staff: Service, session: bytes) -> None:
+    size = 3_000_000
     request = get(IMPORT, session, b"Content-Length: %d" % size, b"Expect: 100-continue", method="POST")
     with ExitStack() as stack:
         clients = [stack.enter_context(Client(with_staff)) for _ in range(MAX_UPLOADS_OF_ACCOUNT)]
@@ -142,5 +130,7 @@ def test_concurrent_uploads_of_an_account_are_limited(with_staff: Service, sessi
         assert b"Other uploads are under way" in rejected.body
 
         for client in clients:
-            assert client.response_to(b"x" * size).status == 403, "the form has no CSRF token"
+            client.send(b"x" * (size - 1))
+            assert client.is_waiting()
+            assert client.response_to(b"x").status == 403, "the form has no CSRF token"
     assert response_to(with_staff, request).status == 100
