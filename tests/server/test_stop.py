@@ -17,7 +17,7 @@ from tests.server.services import (
     release,
     service_with_test_endpoints,
 )
-from tests.service import Service, running_service
+from tests.service import Service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
@@ -56,16 +56,23 @@ def test_stop_completes_requests_and_announces_itself_on_keep_alive_connections(
         assert service.process.wait(timeout=20) == 0
 
 
-def interrupt(service: Service) -> None:
-    """Send SIGINT to the master and the workers, as a terminal does for Ctrl-C."""
-    for pid in (service.process.pid, *booted_workers(service)):
-        os.kill(pid, signal.SIGINT)
+def send(service: Service, number: signal.Signals) -> None:
+    """Send a signal to the master, and SIGINT to the workers as well, as a terminal does for Ctrl-C."""
+    for pid in (service.process.pid, *(booted_workers(service) if number == signal.SIGINT else ())):
+        os.kill(pid, number)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("is_repeated", [False, True])
-def test_interrupt_ends_a_drain_and_completes_requests_and_a_second_one_ends_them(
-    tmp_path: Path, connect: Connect, is_repeated: bool
+@pytest.mark.parametrize(
+    "signals",
+    [
+        [signal.SIGTERM],
+        pytest.param([signal.SIGINT], marks=pytest.mark.long),
+        pytest.param([signal.SIGINT, signal.SIGINT], marks=pytest.mark.long),
+    ],
+    ids=str,
+)
+def test_drain_refuses_readiness_alone_and_ends_at_a_second_signal_and_a_further_interrupt_ends_requests(
+    tmp_path: Path, connect: Connect, signals: list[signal.Signals]
 ) -> None:
     with service_with_test_endpoints(tmp_path, PETSERVICE_DRAIN_SECONDS="600") as service:
         busy, keep_alive = connect(service), connect(service)
@@ -73,13 +80,18 @@ def test_interrupt_ends_a_drain_and_completes_requests_and_a_second_one_ends_the
         wait_until(lambda: held_requests(tmp_path))
         service.process.send_signal(signal.SIGTERM)
         wait_until(lambda: DRAINING in service.log.read_text())
+        for _ in range(20):
+            with Client(service) as client:
+                ready = client.response_to(get("/ready"))
+                assert (ready.status, ready.error["message"]) == (503, "The service is about to stop.")
+                assert not stop_is_announced_to(client)
 
-        interrupt(service)
+        send(service, signals[0])
 
         wait_until(lambda: stop_is_announced_to(keep_alive))
         assert service.process.poll() is None
-        if is_repeated:
-            interrupt(service)
+        if len(signals) == 2:
+            send(service, signals[1])
             assert service.process.wait(timeout=20) == 0, "less than gunicorn's graceful_timeout"
             assert busy.is_closed()
         else:
@@ -115,27 +127,6 @@ def test_stop_does_not_wait_for_clients_that_have_disconnected(tmp_path: Path) -
         service.process.send_signal(signal.SIGTERM)
 
         assert service.process.wait(timeout=8) == 0
-
-
-def test_service_is_not_ready_and_serves_requests_during_the_drain_which_a_second_signal_ends(
-    tmp_path: Path, migrated_url: str
-) -> None:
-    with running_service(tmp_path, DATABASE_URL=migrated_url, PETSERVICE_DRAIN_SECONDS="600") as service:
-        with service.client() as client:
-            assert client.get("/ready").status_code == 200
-        service.process.send_signal(signal.SIGTERM)
-        wait_until(lambda: DRAINING in service.log.read_text())
-
-        for _ in range(20):
-            with service.client() as client:  # a new connection each time
-                ready, health, pets = client.get("/ready"), client.get("/v1/health"), client.get("/v1/pets")
-            assert (ready.status_code, health.status_code, pets.status_code) == (503, 200, 401)
-            assert ready.json()["error"] == {"code": "unavailable", "message": "The service is about to stop."}
-            assert "connection" not in health.headers
-
-        assert service.process.poll() is None
-        service.process.send_signal(signal.SIGTERM)
-        assert service.process.wait(timeout=20) == 0
 
 
 @pytest.mark.long
