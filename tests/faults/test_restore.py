@@ -4,8 +4,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,7 @@ import pytest
 from petservice.db.sqlite.base import exclude_services
 from tests.faults.restores import NAME, files, pets, refusal, run
 from tests.processes import start
-from tests.service import ROOT, free_port, running_service, stopped_service
+from tests.service import free_port, running_service, stopped_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
@@ -126,19 +124,3 @@ def test_a_service_that_starts_during_a_restore_waits_for_its_end(tmp_path: Path
     wait_until((tmp_path / NAME).exists)
     process.terminate()
     process.wait(timeout=60)
-
-
-def test_a_full_disk_leaves_no_database(tmp_path: Path, backup: Path) -> None:
-    # No file may have more than 256 KiB, which fails like a full disk.
-    variables = {"DATABASE_URL": "", "PETSERVICE_DATA_DIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
-    ended = subprocess.run(
-        ["prlimit", f"--fsize={2**18}", sys.executable, "manage.py", "restore_database", backup],
-        cwd=ROOT,
-        env=os.environ | variables,
-        capture_output=True,
-        text=True,
-    )
-
-    assert ended.returncode == 1
-    assert "Nothing was restored from " in ended.stderr
-    assert files(tmp_path) == {}
