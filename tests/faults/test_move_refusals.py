@@ -10,7 +10,6 @@ import pytest
 
 from petservice.db.sqlite.base import exclude_services
 from tests.faults.restores import NAME, move
-from tests.faults.servers import Server, pgbouncer
 
 pytestmark = pytest.mark.faults
 
@@ -29,14 +28,6 @@ def refusal(tmp_path: Path, migrated_url: str) -> Refusal:
         return output
 
     return refusal
-
-
-def test_a_connection_pooler_is_refused(server: Server, refusal: Refusal) -> None:
-    for settings in ({}, {"ignore_startup_parameters": "options"}):
-        with pgbouncer(server, **settings) as url:
-            assert "A connection pooler" in refusal(url)
-    with psycopg.connect(server.empty_url) as database:
-        assert database.execute("SELECT 1 FROM pg_tables WHERE schemaname = 'public'").fetchone() is None
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`serve` refuses PgBouncer in front of PostgreSQL, which loses its timeouts, and a database of another encoding."""
+"""`serve` and a move refuse PgBouncer, which loses the timeouts, and `serve` a database of another encoding."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.faults.restores import move
 from tests.faults.servers import Server, pgbouncer, primary
 from tests.service import SERVE, free_port, manage, refusal, running_service
 from tests.waiting import wait_until
@@ -37,14 +38,16 @@ def server(cluster: Path) -> Iterator[Server]:
     ids=["refuses options, --migrate", "ignores options, alone"],
 )
 def test_a_pooler_is_refused_before_anything_is_written(
-    tmp_path: Path, server: Server, ignored: str, does: str, serve: tuple[str, ...]
+    tmp_path: Path, server: Server, migrated_url: str, ignored: str, does: str, serve: tuple[str, ...]
 ) -> None:
     with pgbouncer(server, ignore_startup_parameters=ignored) as url:
         said = refusal(tmp_path, serve=serve, DATABASE_URL=url)
         report = manage("doctor", DATABASE_URL=url, PETSERVICE_DATA_DIR=str(tmp_path)).stdout
+        status, moved = move(tmp_path, migrated_url, url)
 
     assert f"error    pooler       A connection pooler {does}" in report
     assert f"A connection pooler {does}" in said
+    assert (status, f"A connection pooler {does}" in moved, "Nothing was moved" in moved) == (1, True, True)
     assert "PgBouncer and other poolers are not supported: name the PostgreSQL server itself in DATABASE_URL" in said
     with psycopg.connect(server.empty_url) as database:
         assert database.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall() == []
