@@ -27,11 +27,3 @@ def connect() -> Iterator[Connect]:
     """Return a function that connects to a service until the end of the test."""
     with ExitStack() as stack:
         yield lambda service: stack.enter_context(Client(service))
-
-
-@pytest.fixture
-def no_traceback(service: Service) -> object:
-    """Fail the test if the shared service logs a traceback during it."""
-    before = service.log.read_text().count("Traceback")
-    yield
-    assert service.log.read_text().count("Traceback") == before

@@ -21,6 +21,7 @@ from tests.databases import migrated_database_url
 from tests.server import generated
 from tests.server.connections import Client as Connection
 from tests.server.services import booted_workers
+from tests.server.test_smuggling import STATUS
 from tests.service import Service, running_service
 
 pytestmark = pytest.mark.once
@@ -30,7 +31,6 @@ REQUESTS = int(os.environ.get("FUZZ_REQUESTS", 500))
 BATCH = 100
 # Maximum difference in MiB between two measurements of a worker's memory.
 NOISE = 16
-STATUS = re.compile(rb"HTTP/1\.[01] (\d{3}) [A-Z]")
 # Seconds without a response after which a request counts as incomplete, and the bytes that complete it.
 RESPONSE_TIMEOUT = 0.3
 COMPLETION = b"\r\n" * 1000
