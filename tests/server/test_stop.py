@@ -2,12 +2,10 @@
 
 import os
 import signal
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from petservice.server.limits import PAGE_THREADS
 from tests.server.connections import Client, Connect, get
 from tests.server.services import (
     DRAINING,
@@ -114,19 +112,6 @@ def test_quit_cuts_off_requests(tmp_path: Path, connect: Connect, is_running: bo
         assert client.is_closed()
         # A worker that ends by itself writes the use of keys.
         assert ("was sent SIGKILL" in service.log.read_text()) == is_running
-
-
-def test_stop_does_not_wait_for_clients_that_have_disconnected(tmp_path: Path) -> None:
-    with service_with_test_endpoints(tmp_path) as service:
-        with ExitStack() as stack:
-            for _ in range(20):  # each response finds no client
-                stack.enter_context(Client(service)).send(get("/held"))
-            wait_until(lambda: held_requests(tmp_path) == PAGE_THREADS)
-        release(tmp_path)
-
-        service.process.send_signal(signal.SIGTERM)
-
-        assert service.process.wait(timeout=8) == 0
 
 
 @pytest.mark.long
