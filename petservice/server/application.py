@@ -187,7 +187,7 @@ class Application:
         if request.path_info.startswith(API):
             await request.receive_body(receive, MAX_BODY_BYTES)  # the parser refuses a larger one
             return await self._on_thread("api", request)
-        is_form = request.declared_bytes <= limits.MAX_FORM_BYTES and not request.is_chunked
+        is_form = request.declared_bytes <= limits.MAX_FORM_BYTES and "HTTP_TRANSFER_ENCODING" not in request.META
         # A cookie shows that the browser was logged in. Strangers have none, and no page takes a large body from them.
         account = None if is_form else last_account(request)
         max_bytes = limits.MAX_FORM_BYTES if account is None else limits.MAX_UPLOAD_BYTES

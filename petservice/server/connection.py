@@ -136,9 +136,8 @@ class Connection(asyncio.Protocol):
     def _headers_complete(self) -> None:
         scope = self._scope = Scope(self._parser, self._scheme, self._server, self._client)
         self._is_head, self._is_last = scope.method == "HEAD", scope.is_last
-        self._expects_continue = self._parser.http_version >= (1, 1) and any(
-            name == b"expect" and value.lower() == b"100-continue" for name, value in scope.headers
-        )
+        expected = self._parser.get_header(b"expect") or b""
+        self._expects_continue = expected.lower() == b"100-continue" and self._parser.http_version >= (1, 1)
         self._task = self._worker.loop.create_task(self._respond(scope))
 
     def _body_received(self, part: bytes) -> None:
@@ -230,7 +229,7 @@ class Connection(asyncio.Protocol):
             scope = self._scope
             record = scope if scope is not None and scope.started else AccessRecord()
             if not record.request_id:
-                sent = b",".join(value for name, value in self._parser.asgi_headers if name == b"x-request-id")
+                sent = self._parser.get_header(b"x-request-id") or b""
                 record.request_id = request_id_of({"HTTP_X_REQUEST_ID": sent.decode("latin-1")})
             response = with_standard_headers(standard_error_response(status), record.request_id)
             # The cause can contain what the client has sent.

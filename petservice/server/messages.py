@@ -42,8 +42,8 @@ class Scope(AccessRecord):
         """Take what gunicorn's parser has read. Raises ValueError if it is ambiguous."""
         if _NOT_IN_TARGETS.search(parser.path):
             raise ValueError("Invalid request target")
-        headers = [header for header in parser.asgi_headers if b"_" not in header[0]]  # Django reads `_` like `-`
-        if not parser.is_chunked and any(name == b"transfer-encoding" for name, _ in headers):
+        headers = self.headers = parser.asgi_headers
+        if not parser.is_chunked and parser.get_header(b"transfer-encoding") is not None:
             raise ValueError("Unsupported Transfer-Encoding")  # the parser would take the body for the next request
         path, _, query = parser.path.partition(b"#")[0].partition(b"?")  # no browser sends a fragment
         if not path.startswith(b"/"):
@@ -51,13 +51,10 @@ class Scope(AccessRecord):
         self.method = parser.method.decode()
         self.scheme = scheme
         self.raw_path, self.query_string = path, query
-        self.headers = headers
         self.server, self.client = server if client else None, client
-        # Whether the client waits for the end of the connection, or says that it sends no other request. The parser
-        # takes the last of several `Connection` headers, and a client of HTTP/1.0 knows no other end.
+        # Whether the client waits for the end of the connection, as one of HTTP/1.0 does, or sends no other request.
         closes = any(name == b"connection" and b"close" in value.lower() for name, value in headers)
-        is_old = parser.http_version < (1, 1)
-        self.is_last = closes or is_old or not parser.should_keep_alive or parser.method == b"CONNECT"
+        self.is_last = closes or parser.http_version < (1, 1) or parser.method == b"CONNECT"
 
 
 class ReceivedRequest(TolerantRequest, ASGIRequest):
@@ -89,12 +86,8 @@ class ReceivedRequest(TolerantRequest, ASGIRequest):
         self.id = scope.request_id = request_id_of(self.META)
 
     @property
-    def is_chunked(self) -> bool:
-        return "HTTP_TRANSFER_ENCODING" in self.META
-
-    @property
     def declared_bytes(self) -> int:
-        """The length of the body by its Content-Length, or 0 without one."""
+        """The length of the body by its Content-Length, or 0 without one, as of a chunked body."""
         return int(self.META.get("CONTENT_LENGTH", 0))
 
     async def receive_body(self, receive: Receive, max_bytes: int) -> bool:
@@ -115,8 +108,7 @@ class ReceivedRequest(TolerantRequest, ASGIRequest):
         except BaseException:
             self.close()
             raise
-        if self.is_chunked:
-            self.META["CONTENT_LENGTH"] = str(size)
+        self.META.setdefault("CONTENT_LENGTH", str(size))  # of a chunked one
         self._received.seek(0)
         return size <= max_bytes
 
