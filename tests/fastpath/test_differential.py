@@ -152,12 +152,7 @@ def test_both_ways_are_the_same(tmp_path: Path) -> None:
         wait_until(lambda: fast.log() == slow.log())
         wait_until(lambda: fast.metrics() == slow.metrics())
         assert len(fast.metrics()) > 30
-        stop_to_write_uses(fast, slow)
+        for one in (fast, slow):  # which writes the use of keys
+            one.observed.service.process.terminate()
+            one.observed.service.process.wait(timeout=40)
         assert fast.rows() == slow.rows()
-
-
-def stop_to_write_uses(*sides: Side) -> None:
-    for one in sides:
-        one.observed.service.process.terminate()
-    for one in sides:
-        one.observed.service.process.wait(timeout=40)
