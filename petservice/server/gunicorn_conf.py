@@ -56,6 +56,9 @@ def when_ready(server: Any) -> None:
         server.handle_term = partial(_drain, server, settings.DRAIN_SECONDS)
     # A second master would migrate the database and need the address of the metrics while the first one runs.
     server.handle_usr2 = lambda: server.log.warning("SIGUSR2 is ignored: restart the service to run new code.")
+    # A worker is forked with the master's handlers, which would only record a signal. If it was stopped then, it would
+    # continue, and would be killed in the end with all its requests.
+    os.register_at_fork(after_in_child=_end_at_a_stop)
     if settings.METRICS_ADDRESS is not None:
         exporter = Exporter(*settings.METRICS_ADDRESS, server.app.days_left if server.app.tls else None)
         server.cfg.set("child_exit", lambda server, worker: exporter.worker_ended(worker.pid))
@@ -85,19 +88,9 @@ def _drain(server: Any, seconds: float) -> None:
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-def pre_fork(server: Any, worker: Any) -> None:
-    """Prepare a new worker, in the master process."""
-    worker.signals_before = server.SIG_QUEUE.qsize()
-
-
-def post_fork(server: Any, worker: Any) -> None:
-    """Prepare a new worker, in its own process."""
-    # The worker still has the master's signal handlers, which would only record a signal. Without these handlers, a
-    # worker that is stopped now would continue, and would be killed in the end with all its requests.
+def _end_at_a_stop() -> None:
     for stop in (signal.SIGTERM, signal.SIGQUIT):
         signal.signal(stop, lambda *_: sys.exit(0))
-    if server.SIG_QUEUE.qsize() > worker.signals_before:
-        sys.exit(0)  # a signal came before these handlers; if it was for the master, that starts another worker
 
 
 def worker_abort(worker: Any) -> None:

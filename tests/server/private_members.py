@@ -8,7 +8,7 @@ MEMBERS = {
         "wsgi",
     ],
     "gunicorn.arbiter:Arbiter": [
-        *("SIG_QUEUE", "cfg", "handle_int", "handle_quit", "handle_term", "handle_usr2", "log", "signal"),
+        *("cfg", "handle_int", "handle_quit", "handle_term", "handle_usr2", "log", "signal"),
     ],
     "gunicorn.app.base:Application": ["load_config_from_module_name_or_filename", "reload"],
     "gunicorn.config:Config": ["get_cmd_args_from_env", "is_ssl", "parser"],
