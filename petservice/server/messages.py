@@ -9,7 +9,7 @@ from functools import lru_cache
 from http import HTTPStatus
 from tempfile import SpooledTemporaryFile
 from typing import Any
-from urllib.parse import quote, unquote_to_bytes, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
@@ -61,16 +61,11 @@ class ReceivedRequest(TolerantRequest, ASGIRequest):
     """A request of Django, which receives its body later."""
 
     def __init__(self, scope: Scope) -> None:
-        path = unquote_to_bytes(scope.raw_path)
-        try:
-            text = path.decode()
-        except UnicodeDecodeError:
-            text = quote(path)  # no path of ours is like this
         self._received = SpooledTemporaryFile(UPLOAD_MEMORY_BYTES)  # noqa: SIM115  # closed with the request
         self._received.write(scope.body)
         found = {
             "method": scope.method,
-            "path": text or "/",
+            "path": unquote(scope.raw_path.decode()) or "/",  # with U+FFFD for what is not UTF-8
             "query_string": scope.query_string,
             "headers": scope.headers,
             "client": scope.client,
@@ -82,13 +77,10 @@ class ReceivedRequest(TolerantRequest, ASGIRequest):
                 values = [value.decode("latin-1") for sent, value in scope.headers if sent == header]
                 self.META[name] = separator.join(values)
         found["scheme"] = forwarded_scheme(self.META, settings.TRUSTED_PROXIES) or scope.scheme
+        # By its Content-Length, or 0 without one, as of a chunked body.
+        self.declared_bytes = int(self.META.get("CONTENT_LENGTH", 0))
         # The connection needs the id if it refuses the rest of the request.
         self.id = scope.request_id = request_id_of(self.META)
-
-    @property
-    def declared_bytes(self) -> int:
-        """The length of the body by its Content-Length, or 0 without one, as of a chunked body."""
-        return int(self.META.get("CONTENT_LENGTH", 0))
 
     async def receive_body(self, receive: Receive, max_bytes: int) -> bool:
         """Receive the body, and return whether it has at most so many bytes. The rest of a larger one is not received.
