@@ -29,7 +29,6 @@ logger = logging.getLogger(__name__)
 # Each creation of this number with an Idempotency-Key goes to Django, which deletes expired records.
 _DELETION_INTERVAL = 250
 
-Receive = Callable[[], Awaitable[bytes]]
 # The status, headers and body of a response.
 Response = tuple[int, list[tuple[bytes, bytes]], bytes]
 
@@ -61,7 +60,7 @@ class FastPath:
         """Close the database connections. No request may follow."""
         self._database.close()
 
-    async def respond(self, scope: Any, receive: Receive) -> Response | None:
+    async def respond(self, scope: Any, receive: Callable[[], Awaitable[bytes]]) -> Response | None:
         """Return the response to a usual request, or None, and record it.
 
         The scope is one of petservice.server.messages, to which is added what is received of the body.

@@ -16,7 +16,6 @@ from petservice.fastpath.usual import Operation, UsualRequest
 from store.models import InventoryCounter
 
 Rows = list[tuple[Any, ...]]
-Statement = tuple[str, Sequence[Any]]
 
 # A usable key needs no further check, because it is valid here and now and has no request limit.
 _KEY = """SELECT {id} AS id, {access} = 'write' AS may_write, {prefix} AS prefix, {name} AS name,
@@ -59,7 +58,7 @@ class Statements:
         """Return the parameters of `key_of_sent`."""
         return self._adapted_time(timezone.now()), settings.ENVIRONMENT
 
-    def reading(self, request: UsualRequest) -> Statement:
+    def reading(self, request: UsualRequest) -> tuple[str, Sequence[Any]]:
         """Return the statement whose rows have the columns of pets.fields.SHOWN, or a status and its number of pets.
 
         For a list there is one row more than on the page, if there are more.
