@@ -177,7 +177,6 @@ class Application:
 
     async def _response(self, request: ReceivedRequest, receive: Receive) -> Response:
         if request.path_info == READINESS:
-            await request.receive_body(receive, limits.MAX_FORM_BYTES)
             try:
                 # Without a timeout, a database that does not respond would keep the client waiting.
                 async with asyncio.timeout(CHECK_TIMEOUT):
