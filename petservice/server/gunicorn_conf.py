@@ -39,8 +39,7 @@ limit_request_line = limits.MAX_REQUEST_LINE
 limit_request_fields = limits.MAX_HEADERS
 
 # The lines of gunicorn have the format of all others. One can have a key that the client has sent.
-_loggers = settings.LOGGING["loggers"] | {"gunicorn.error": {"propagate": True}}
-logconfig_dict = settings.LOGGING | {"loggers": _loggers}
+logconfig_dict = settings.LOGGING | {"loggers": settings.LOGGING["loggers"] | {"gunicorn.error": {"propagate": True}}}
 logging.captureWarnings(settings.LOG_FORMAT == "json")  # which Python would print
 
 # Seconds after SIGQUIT until the workers that still run are killed, as after a second SIGINT.
