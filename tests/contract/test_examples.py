@@ -176,13 +176,14 @@ def test_example_is_the_response_to_malformed_http(
 
 
 @pytest.mark.django_db
-def test_example_of_the_link_header_leads_to_the_next_page(developer: Client) -> None:
+def test_example_of_the_link_header_leads_to_the_next_page_even_if_the_last_pet_is_deleted(developer: Client) -> None:
     (limit,) = map(int, re.findall(r"limit=(\d+)", NEXT_PAGE))
     earlier = [Pet(id=f"00000000-0000-7000-8000-{number:012}", name="Tom") for number in range(limit - 1)]
     Pet.objects.bulk_create([*earlier, Pet(**REX), Pet(id=f"f{REX['id'][1:]}", name="Tim")])
 
-    page = developer.get(f"/v1/pets?limit={limit}", secure=True)
-    address = page["Link"].removeprefix("<").partition(">")[0]
-
-    assert page["Link"] == NEXT_PAGE
+    for size in (0, limit + 1):
+        assert "Link" not in developer.get(f"/v1/pets?limit={size}", secure=True), size
+    assert developer.get(f"/v1/pets?limit={limit}", secure=True)["Link"] == NEXT_PAGE
+    Pet.objects.get(pk=REX["id"]).delete()
+    address = NEXT_PAGE.removeprefix("<").partition(">")[0]
     assert [pet["name"] for pet in developer.get(address, secure=True).json()] == ["Tim"]

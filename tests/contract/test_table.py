@@ -11,14 +11,16 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.conf import LazySettings
+from django.test import Client
 
+from pets.models import Pet
 from petservice.apikeys.keys import PREFIX_LENGTH
 from petservice.client_address import Proxies
 from tests.contract.conftest import WORKERS
 from tests.contract.rows import ROWS
 from tests.contract.rows.bodies import padded
 from tests.contract.rows.row import CODES, MAX_BODY, TYPE, WRITE, Row
-from tests.contract.transports import ClientTransport, Reply, SocketTransport, Transport
+from tests.contract.transports import ClientTransport, Headers, Reply, SocketTransport, Transport
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 CHUNKED = ("Transfer-Encoding", "chunked")
@@ -115,6 +117,52 @@ def test_valid_request_id_is_returned_and_another_one_replaced(transport: Transp
         first, second = returned(sent), returned(sent)
         assert REQUEST_ID.fullmatch(first), sent
         assert first not in (sent, second)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("method", "target", "headers"),
+    [
+        ("GET", "/v1/pets?limit=%s", WRITE),
+        ("GET", "/v1/pets?after=%s", WRITE),
+        ("GET", "/v1/pets/%s", WRITE),
+        ("GET", "/v1/%s", WRITE),
+        ("GET", "/v1/pets", [("X-API-Key", "%sx")]),
+        ("POST", "/v1/pets", [*WRITE, TYPE, ("Idempotency-Key", "%sé")]),
+    ],
+)
+def test_message_repeats_only_the_beginning_of_the_input_and_no_api_key(
+    client_transport: ClientTransport, method: str, target: str, headers: Headers
+) -> None:
+    def message_about(text: str) -> str:
+        sent = [(name, value.replace("%s", text)) for name, value in headers]
+        return client_transport.send(method, target.replace("%s", text), sent, b'{"name":"Rex"}').error["message"]
+
+    message = message_about("x" * 5000)
+    assert message.count("x") <= (110 if "and more" in message else 10)  # the sentence itself has a few
+    for before in ("", "x", "x" * 80):  # at the beginning, within, and where it is cut off
+        message = message_about(before + "{read}")
+        assert client_transport.seed["read"][len("pets_test_12345678") :][:4] not in message
+
+
+@pytest.mark.parametrize(
+    ("target", "size"), [("/v1/pets", 100), ("/v1/pets?limit=77", 77), ("/v1/pets?limit=1001", 1000)]
+)
+def test_pages_contain_every_pet_once_while_pets_are_added(api: Client, target: str, size: int) -> None:
+    at_start = sorted(pet.id for pet in Pet.objects.bulk_create(Pet(name=f"Pet {number}") for number in range(1100)))
+    seen: list[str] = []
+    page: str | None = target
+
+    while page is not None:
+        response = api.get(page)
+        seen += [pet["id"] for pet in response.json()]
+        link = re.fullmatch(r'<http://testserver(/v1/pets\?[^>]*)>; rel="next"', response.get("Link", ""))
+        page = link and link[1]
+        assert page is None or len(response.json()) == size
+        api.post("/v1/pets", {"name": "Newcomer"}, content_type="application/json")
+
+    assert seen == sorted(set(seen))
+    assert seen[:1100] == at_start
 
 
 # Chunked bodies exist on sockets only.
