@@ -2,7 +2,6 @@
 
 import re
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from axes.models import AccessAttempt
@@ -16,7 +15,6 @@ from django.utils import timezone
 
 from tests.backoffice.login import ELSEWHERE, HERE, LIMIT, PASSWORD, assert_staff_page, fail, log_in
 from tests.concurrent_write import only_on_postgresql, write_before
-from tests.service import manage
 
 # PostgreSQL rejects more values than SQLite.
 pytestmark = [pytest.mark.django_db, pytest.mark.once(on="postgresql"), pytest.mark.usefixtures("ada")]
@@ -96,9 +94,7 @@ def test_simultaneous_failures_are_all_counted() -> None:
     assert AccessAttempt.objects.get().failures_since_start == 4
 
 
-def test_the_cookies_of_a_login_are_kept_from_scripts_and_from_plain_http(
-    settings: LazySettings, tmp_path: Path
-) -> None:
+def test_the_cookies_of_a_login_are_kept_from_scripts_and_from_plain_http(settings: LazySettings) -> None:
     settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = True
 
     cookies = log_in().cookies
@@ -106,10 +102,6 @@ def test_the_cookies_of_a_login_are_kept_from_scripts_and_from_plain_http(
     assert {*cookies} == {"sessionid", "csrftoken", "last_account"}
     for cookie in cookies.values():
         assert (cookie["secure"], cookie["httponly"], cookie["samesite"]) == (True, True, "Lax"), cookie
-    names = "SESSION_COOKIE_SECURE, s.CSRF_COOKIE_SECURE, s.SECURE_CROSS_ORIGIN_OPENER_POLICY"
-    code = f"from django.conf import settings as s; print(s.{names})"
-    environment = {"PETSERVICE_REQUIRE_HTTPS": "1", "PETSERVICE_DATA_DIR": str(tmp_path)}
-    assert manage("shell", "-v0", "-c", code, **environment).stdout == "True True same-origin\n"
 
 
 # The page of a lockout.
