@@ -171,13 +171,6 @@ def test_each_program_of_the_guide_can_be_copied(page: Page, site: Service) -> N
     assert f"PETS_URL={site.url}/v1 " in copied
 
 
-def test_a_laptop_shows_the_home_page_without_scrolling(page: Page) -> None:
-    page.set_viewport_size({"width": 1280, "height": 800})
-    page.goto("/")
-
-    assert page.evaluate("document.body.scrollHeight <= innerHeight")
-
-
 def test_the_theme_chosen_on_one_page_holds_on_all(staff_page: Page) -> None:
     def theme() -> str:
         return str(staff_page.evaluate("getComputedStyle(document.documentElement).colorScheme"))

@@ -14,7 +14,7 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from django.contrib import admin
 from django.urls import Resolver404, resolve
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import form_pages
 from tests.browser.accessibility import severe_problems
@@ -71,6 +71,7 @@ CHECKED_MODES = tuple(MODES) if os.environ.get(PICTURES) else ESSENTIAL_MODES
 
 @pytest.fixture(scope="module")
 def site(filled_site: Service) -> Service:
+    """A service with pets from the beginning, because it caches the counts of days for a minute."""
     return filled_site
 
 
@@ -144,6 +145,30 @@ def test_the_responses_to_forms_fit_their_window_and_are_accessible(
 
     assert {name: found for name, found in wrong.items() if found} == {}
     assert [text for text in complaints if "404 (Not Found)" not in text] == []
+
+
+def test_the_keyboard_and_a_click_above_a_bar_open_the_pets_of_a_day_of_the_chart(staff_page: Page) -> None:
+    staff_page.goto("/admin/")
+    today = staff_page.get_by_role("link", name=re.compile(r"^\d+ pets? created on .* today$"))
+    column = today.locator(".column")
+    expect(column).to_have_css("stroke", "none")
+    for _ in staff_page.get_by_role("link").all():
+        if today.evaluate("link => link === document.activeElement"):
+            break
+        staff_page.keyboard.press("Tab")
+
+    expect(today).to_be_focused()
+    expect(column).not_to_have_css("stroke", "none")
+    staff_page.keyboard.press("Enter")
+    expect(staff_page).to_have_title(re.compile(r"^Pets \|"))
+
+    staff_page.goto("/admin/")
+    sold = staff_page.get_by_role("link", name=re.compile("^0 pets sold on ")).first
+    day = sold.locator("title").inner_html().removeprefix("0 pets sold on ")
+    sold.locator(".column").click()
+    expect(staff_page.get_by_text("No pets fit.")).to_be_visible()
+    for label in ("Sold from", "Sold to"):
+        expect(staff_page.get_by_label(label)).to_have_value(day)
 
 
 def open_window(browser: Browser, site: Service) -> tuple[Page, list[str]]:

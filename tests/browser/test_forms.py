@@ -53,13 +53,6 @@ def test_saving_a_form_and_sending_a_wrong_one_again_ask_nothing(staff_page: Pag
         expect(staff_page.locator(".errornote, .messagelist .success").first).to_be_visible()
 
 
-def test_a_double_click_shows_a_new_key(staff_page: Page) -> None:
-    staff_page.goto("/admin/apikeys/apikey/add/")
-    staff_page.get_by_label("Name:").fill("Clicked twice")
-    staff_page.get_by_role("button", name="Save", exact=True).dblclick(delay=10)
-    expect(staff_page.get_by_role("heading", name="API key created")).to_be_visible()
-
-
 def test_the_menu_and_the_title_have_the_same_place_on_every_page(staff_page: Page, site: Service) -> None:
     (pet,) = make(site, {"name": "Still"})
     pages = ("", "help/", "pets/pet/", f"pets/pet/{pet}/change/", "apikeys/apikey/", "journal/event/")
@@ -120,7 +113,9 @@ def copied(page: Page, name: str) -> str:
     return str(page.evaluate("navigator.clipboard.readText()"))
 
 
-def test_links_keys_and_commands_are_copied_and_a_key_is_not_shown_again(staff_page: Page, site: Service) -> None:
+def test_links_keys_and_commands_are_copied_and_a_key_is_shown_once_also_after_a_double_click(
+    staff_page: Page, site: Service
+) -> None:
     make(site, {"name": "Rex", "tag": "otter"})
     staff_page.goto("/admin/pets/pet/?tag=otter")
     assert copied(staff_page, "Copy link") == f"{site.url}/admin/pets/pet/?tag=otter"
@@ -134,7 +129,7 @@ def test_links_keys_and_commands_are_copied_and_a_key_is_not_shown_again(staff_p
 
     staff_page.goto("/admin/apikeys/apikey/add/")
     staff_page.get_by_label("Name:").fill("Copied")
-    staff_page.get_by_role("button", name="Save", exact=True).click()
+    staff_page.get_by_role("button", name="Save", exact=True).dblclick(delay=10)
     plain = staff_page.get_by_label("API key", exact=True).input_value()
     assert copied(staff_page, "Copy key") == plain
     assert copied(staff_page, "Copy command") == f"curl -H 'X-API-Key: {plain}' {site.url}/v1/pets"

@@ -36,12 +36,10 @@ def test_staff_browse_pages_with_indented_json_a_form_and_a_logout(debug_service
         token = {"X-CSRFToken": staff.cookies["csrftoken"]}
         created = staff.post("/v1/pets", json={"name": "Rex"}, headers=token).json()
         text = html.unescape(staff.get("/v1/pets", headers=HTML).text)
-        as_json = staff.get("/v1/pets", headers={"Accept": "application/json"}).json()
 
     assert re.search(rf'\n +"id": "{created["id"]}",\n +"name": "Rex"', re.sub("<[^>]*>", "", text))
     assert 'name="_content"' in text
     assert 'action="/admin/logout/"' in text
-    assert as_json == [created]
 
 
 def test_other_staff_get_no_form_and_others_no_page(debug_service: Service) -> None:
