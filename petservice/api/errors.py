@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 from django.conf import settings
-from django.core.exceptions import PermissionDenied, TooManyFieldsSent
+from django.core.exceptions import TooManyFieldsSent
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
@@ -75,8 +75,6 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response | 
 
     Returns None for any other exception, which Django passes to an error view, or logs with its traceback.
     """
-    if isinstance(exc, PermissionDenied):  # Django would show a page of the admin
-        exc = exceptions.PermissionDenied()
     if isinstance(exc, TooManyFieldsSent):  # Django would log a traceback
         limit = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
         exc = exceptions.ParseError(f"The URL has too many parameters: send at most {limit}.")

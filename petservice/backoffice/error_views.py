@@ -29,13 +29,13 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    # Only pages of the admin raise Django's PermissionDenied.
-    return failure_page(
+    return _page_or_json(
+        request,
         403,
         "Permission denied",
         "You do not have permission for this, or it is not allowed for anyone. Nothing was changed.",
         "If you need it for your work, ask an administrator to give your account the permission.",
-        request=request,
+        has_menu=True,
     )
 
 
