@@ -47,9 +47,8 @@ class Readiness:
         self._checking = Lock()
         self._obstacle = ""
         self._checked_at = -inf
-        self._missing_migrations = 0
-        # Whether migrations may be pending. While the last check found none, no request waits for the next one.
-        self.may_lack_migrations = True
+        # How many migrations the last check found pending, None before it. While it is 0, no request waits for a check.
+        self.missing_migrations: int | None = None
 
     def age(self) -> float:
         """Return how many seconds old the last check is."""
@@ -81,15 +80,14 @@ class Readiness:
 
         A database that does not respond counts as migrated, because the caller's own query will fail then.
         """
-        if self.may_lack_migrations:
+        if self.missing_migrations != 0:
             self.obstacle()
-        return self.may_lack_migrations and self._missing_migrations > 0
+        return bool(self.missing_migrations)
 
     def _check(self) -> str:
         limited = time_limit.set(CHECK_TIMEOUT)
         try:
-            missing = self._missing_migrations = missing_migrations()
-            self.may_lack_migrations = missing > 0
+            missing = self.missing_migrations = missing_migrations()
         except UnsuitableDatabaseError as error:
             return str(error)
         except DatabaseError:

@@ -77,7 +77,7 @@ def test_requests_during_a_check_of_the_database_wait_for_its_result(
 def test_no_request_uses_a_database_without_migrations_while_the_first_check_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(readiness.readiness, "may_lack_migrations", True)
+    monkeypatch.setattr(readiness.readiness, "missing_migrations", None)
 
     assert results_during_a_check(readiness.readiness.lacks_migrations, 1, monkeypatch) == [True] * 4
 
