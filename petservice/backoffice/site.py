@@ -7,14 +7,12 @@ from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import BadRequest, FieldDoesNotExist, PermissionDenied, ValidationError
 from django.db import DataError
-from django.db.models import AutoField
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.safestring import mark_safe
 
 from petservice.admin_pages.staff_page import staff_page
-from petservice.api.validators import is_id, is_key
 from petservice.backoffice import dashboard
 from petservice.guides.rendering import ADMIN_GUIDE, guide
 from petservice.sign_in import second_factor_view
@@ -51,10 +49,8 @@ class PetServiceAdminSite(admin.AdminSite):
             try:
                 if name == "changelist_view":
                     pages, action = view.__self__, request.POST.get("action")
-                    is_valid = is_key if isinstance(pages.opts.pk, AutoField) else is_id
-                    # Django fails at keys that are no numbers.
-                    if not all(map(is_valid, request.POST.getlist(ACTION_CHECKBOX_NAME))):
-                        raise ValidationError("A selected row has an invalid key.")
+                    for key in request.POST.getlist(ACTION_CHECKBOX_NAME):
+                        pages.opts.pk.to_python(key)  # raises ValidationError where Django's query would crash
                     # Django would show the list again without a message, for example after the loss of the permission.
                     if action and action not in pages.get_actions(request):
                         raise PermissionDenied
