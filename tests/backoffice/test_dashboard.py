@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from html import unescape
 from typing import Any
 
@@ -23,15 +23,14 @@ from petservice.journal.models import Event
 from petservice.journal.recording import type_of
 from store.models import InventoryItem
 from tests.backoffice.clock import Clock
+from tests.backoffice.login import INDEX
 from tests.backoffice.staff import granted, staff
-from tests.backoffice.unkind_records import create_keys
+from tests.backoffice.unkind_records import DAY, create_keys
 from tests.journal.events import create_event
 from tests.pets.changes import mark
 
 pytestmark = pytest.mark.django_db
 
-INDEX = reverse("admin:index")
-DAY = timedelta(days=1)
 FIGURE = re.compile(
     r'<a href="([^"]+)">\s*<span class="label">([^<]+)</span>\s*<span class="figure">([\d,]+)</span>'
     r'(?:\s*<span class="percentage">([^<]+)</span>)?'

@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Iterable
 from datetime import date, datetime, timedelta
 from itertools import product
+from operator import attrgetter
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -157,10 +158,6 @@ def test_every_combination_lists_the_right_accounts(admin_client: Client, clock:
     assert_equal(admin_client, ACCOUNTS, queries, expected)
 
 
-def newest_first(entries: list[Event]) -> list[Event]:
-    return sorted(entries, key=lambda entry: (entry.at, entry.pk), reverse=True)
-
-
 def audit_queries() -> list[Query]:
     choose = random.Random(4)
     days: tuple[Query, ...] = (
@@ -198,7 +195,7 @@ def test_many_combinations_of_filters_and_page_list_and_export_the_right_entries
 ) -> None:
     settings.STORE_TIME_ZONE = zone(ZONE)
     # More than the list counts.
-    entries = newest_first(unkind_records.create_entries(10_100))
+    entries = sorted(unkind_records.create_entries(10_100), key=attrgetter("at", "pk"), reverse=True)
     texts = {
         entry.pk: f"{entry.at.isoformat(timespec='seconds')} {entry.record_type} {entry.record_id}" for entry in entries
     }

@@ -6,20 +6,19 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 
 from pets.models import Pet
 from petservice.backoffice import sales
 from petservice.configuration.time_zone import zone
 from tests.backoffice.clock import Clock
+from tests.backoffice.login import INDEX
 from tests.backoffice.staff import granted
+from tests.backoffice.unkind_records import DAY
 
 pytestmark = pytest.mark.django_db
 
-INDEX = reverse("admin:index")
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
-DAY = timedelta(days=1)
 
 
 @pytest.fixture

@@ -40,9 +40,7 @@ def test_forms_open_while_another_program_writes_to_sqlite(admin_client: Client,
             assert admin_client.get(url).status_code in (200, 302), url
 
 
-def test_the_question_before_a_deletion_and_its_event_name_the_record(
-    admin_client: Client,
-) -> None:
+def test_the_question_before_a_deletion_and_its_event_name_the_record(admin_client: Client) -> None:
     group, _ = Group.objects.get_or_create(name="Cleaners")
     url = reverse("admin:auth_group_delete", args=[group.pk])
 

@@ -21,15 +21,14 @@ from tests.contract.transports import ClientTransport
 CAUSE = "raised on purpose"
 
 
-class CrashingMiddleware:
-    """A middleware that raises an exception after the view has returned."""
+def crashing_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Return a middleware that raises an exception after the view has returned."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        self.get_response(request)
+    def crash(request: HttpRequest) -> HttpResponse:
+        get_response(request)
         raise RuntimeError(CAUSE)
+
+    return crash
 
 
 @pytest.mark.parametrize(("debug", "formatter"), [(False, JSONFormatter), (True, LineFormatter)])
@@ -64,7 +63,7 @@ def test_crash_in_the_first_middleware_has_the_envelope(
     settings: LazySettings, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Such a response lacks the standard headers, so the test uses no client that checks them."""
-    settings.MIDDLEWARE = [f"{__name__}.CrashingMiddleware", *settings.MIDDLEWARE]
+    settings.MIDDLEWARE = [f"{__name__}.crashing_middleware", *settings.MIDDLEWARE]
 
     response = ClientHandler()(RequestFactory().get("/v1/pets").environ)
 
