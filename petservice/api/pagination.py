@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from rest_framework.exceptions import ParseError
 from rest_framework.pagination import BasePagination
@@ -14,8 +14,6 @@ from petservice.monitoring.redaction import echo
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000
-
-RowT = TypeVar("RowT")
 
 
 @dataclass(frozen=True)
@@ -37,29 +35,28 @@ class Page:
         # Five digits are enough for a comparison with the maximum, and int() refuses thousands of digits.
         return cls(min(int(limit.lstrip("0")[:5] or "0"), MAX_LIMIT), after)
 
-    def split(self, rows: Sequence[RowT]) -> tuple[Sequence[RowT], bool]:
-        """Return the rows of this page, and whether there are more.
+    def part(self, rows: Sequence[Any], url: str) -> tuple[Sequence[Any], dict[str, str]]:
+        """Return the rows of this page, and its headers, with the `Link` to the next page if there is one.
 
-        `rows` are those of this page and the next one, which shows that there is a next page, without a count.
+        `rows` are those of this page and the next one, which shows that there is a next page, without a count. Each
+        begins with its id. `url` is that of the list.
         """
-        return rows[: self.limit], len(rows) > self.limit > 0
-
-    def next_link(self, url: str, last_id: str) -> str:
-        """Return the `Link` header for the page after the one that ends with `last_id`; `url` is that of the list."""
-        return f'<{url}?limit={self.limit}&after={last_id}>; rel="next"'
+        has_next = len(rows) > self.limit > 0
+        rows = rows[: self.limit]
+        headers = {"Link": f'<{url}?limit={self.limit}&after={rows[-1][0]}>; rel="next"'} if has_next else {}
+        return rows, headers
 
 
 class KeysetPagination(BasePagination):
-    """Pagination of a queryset of objects or named rows in the order of their ids."""
+    """Pagination of a queryset of rows in the order of their ids, with which they begin."""
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
         """Return the rows of the page that the query of the request names. Raises ParseError."""
         page = Page.parse(request.query_params.get("limit"), request.query_params.get("after"))
         if page.after is not None:
             queryset = queryset.filter(pk__gt=page.after)
-        rows, more = page.split(list(queryset[: page.limit + 1]) if page.limit else [])
-        url = request.build_absolute_uri(request.path)
-        self._headers = {"Link": page.next_link(url, rows[-1].id)} if more else {}
+        found = list(queryset[: page.limit + 1]) if page.limit else []
+        rows, self._headers = page.part(found, request.build_absolute_uri(request.path))
         return list(rows)
 
     def get_paginated_response(self, data: Any) -> Response:

@@ -116,8 +116,7 @@ class FastPath:
         if operation is Operation.INVENTORY:
             return Answer(200, all_counts(rows), key_id)
         if operation is Operation.PETS:
-            pets, more = request.page.split(rows)
-            headers = {"Link": request.page.next_link(request.url, pets[-1][0])} if more else {}
+            pets, headers = request.page.part(rows, request.url)
             return Answer(200, [*map(shown, pets)], key_id, headers)
         if rows:
             return Answer(200, shown(rows[0]), key_id)
