@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.core.management.base import CommandError
+from django.db import connection
 
 from petservice import __version__
 
@@ -102,6 +103,6 @@ class Exporter:
         if self._certificate_days is not None:
             help_text = "Days until the TLS certificate expires."
             yield GaugeMetricFamily("petservice_certificate_days_left", help_text, self._certificate_days())
-        if settings.LAST_BACKUP.exists():
+        if connection.vendor == "sqlite" and settings.LAST_BACKUP.exists():  # not one from before a move to PostgreSQL
             age = time.time() - settings.LAST_BACKUP.stat().st_mtime
             yield GaugeMetricFamily("petservice_backup_age_seconds", "Age of the last backup_database.", age)
