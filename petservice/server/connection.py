@@ -80,14 +80,13 @@ class Connection(asyncio.Protocol):
         self._transport = transport
         self._server = transport.get_extra_info("sockname")
         self._scheme = "https" if transport.get_extra_info("ssl_object") else "http"
-        config = self._worker.cfg
         self._parser = H1CProtocol(
             on_headers_complete=self._headers_complete,
             on_body=self._body_received,
             on_message_complete=self._request_complete,
-            limit_request_line=config.limit_request_line,
-            limit_request_fields=config.limit_request_fields,
-            limit_request_field_size=config.limit_request_field_size,
+            limit_request_line=limits.MAX_REQUEST_LINE,
+            limit_request_fields=limits.MAX_HEADERS,
+            limit_request_field_size=limits.MAX_HEADER_BYTES,
         )
         self._worker.connections.add(self)
 

@@ -35,9 +35,6 @@ control_socket_disable = True
 certfile = os.environ.get("TLS_CERTFILE") or None
 keyfile = os.environ.get("TLS_KEYFILE") or None
 
-limit_request_line = limits.MAX_REQUEST_LINE
-limit_request_fields = limits.MAX_HEADERS
-
 # The lines of gunicorn have the format of all others. One can have a key that the client has sent.
 logconfig_dict = settings.LOGGING | {"loggers": settings.LOGGING["loggers"] | {"gunicorn.error": {"propagate": True}}}
 logging.captureWarnings(settings.LOG_FORMAT == "json")  # which Python would print

@@ -27,8 +27,9 @@ LAST_REQUEST_TIMEOUT = 1.5
 
 # Maximum length of a request line in bytes. gunicorn allows no more.
 MAX_REQUEST_LINE = 8190
-# Maximum number of headers. Each has at most 8,188 bytes, so all take at most half a MiB.
+# Maximum number of headers, and of bytes of one with its line break, so that all take at most half a MiB.
 MAX_HEADERS = 64
+MAX_HEADER_BYTES = 8190
 # Maximum number of bytes for one call of the parser. For each chunk of a body, the parser copies the rest of the bytes.
 MAX_PIECE_BYTES = 16 * 1024
 # Number of bytes of a body, or of further requests, above which the service reads no more from a connection until it

@@ -59,8 +59,8 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
         parser.error = _refuse  # the original prints a usage message and ends the process
         try:
             options = vars(parser.parse_args(self.cfg.get_cmd_args_from_env()))
-            if options.pop("args") or options["config"]:
-                raise ValueError("it may only have options, and not --config")
+            if options.pop("args") or options["config"] or options["worker_class"]:
+                raise ValueError("it may only have options, and neither --config nor --worker-class")
             for name, value in options.items():
                 if value is not None:
                     self.cfg.set(name, value)

@@ -148,7 +148,10 @@ def test_tls_needs_both_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, n
 
 @pytest.mark.parametrize(
     "value",
-    ["--workers many", "--workers -1", "--worker", "--colour red", "workers 3", "--bind '", "--config gunicorn.py"],
+    [
+        *("--workers many", "--workers -1", "--worker", "--colour red", "workers 3", "--bind '"),
+        *("--config gunicorn.py", "-k gthread"),
+    ],
 )
 def test_arguments_that_gunicorn_cannot_use_are_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], value: str

@@ -55,7 +55,8 @@ def test_first_start_prints_once_what_is_needed_to_use_the_service(tmp_path: Pat
 def test_gunicorn_s_own_variable_overrides_our_settings_and_bind_overrides_both(
     tmp_path: Path, migrated_url: str
 ) -> None:
-    options = f"--workers 3 --reuse-port --bind 127.0.0.1:{free_port()}"
+    # Without a limit of its own, gunicorn would allow any length.
+    options = f"--workers 3 --reuse-port --limit-request-line 0 --bind 127.0.0.1:{free_port()}"
     variables = {"WEB_CONCURRENCY": "1", "GUNICORN_CMD_ARGS": options}
     with running_service(tmp_path, DATABASE_URL=migrated_url, **variables) as service:
         wait_until(lambda: len(printed(service, r"Booting worker")) == 3)

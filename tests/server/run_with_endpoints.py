@@ -29,4 +29,7 @@ if __name__ == "__main__":
     gc.set_threshold(COLLECTION_THRESHOLD)  # as every command does
     PBKDF2PasswordHasher.iterations = 1  # logins would take a third of the processor time of some tests
     os.environ["GUNICORN_CMD_ARGS"] = shlex.join(sys.argv[1:])
-    EndpointsServer(None).run()
+    server = EndpointsServer(None)
+    if worker := os.environ.get("TEST_WORKER_CLASS"):
+        server.cfg.set("worker_class", worker)
+    server.run()

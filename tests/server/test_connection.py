@@ -24,10 +24,7 @@ async def respond(scope: Any, receive: Any, send: Callable[[Any], Awaitable[None
 
 def begun(request: bytes, application: Any = respond) -> tuple[connection.Connection, list[bytes]]:
     """Return a connection that has received a request, by default responds with LONG, and what it has written."""
-    config = SimpleNamespace(
-        keepalive=15, limit_request_line=8190, limit_request_fields=64, limit_request_field_size=8190
-    )
-    loop, written = asyncio.get_running_loop(), list[bytes]()
+    config, loop, written = SimpleNamespace(keepalive=15), asyncio.get_running_loop(), list[bytes]()
     transport = Mock(write=written.append, get_extra_info=lambda name: None, can_write_eof=lambda: False)
     worker = SimpleNamespace(application=application, cfg=config, connections=set(), is_stopping=False, loop=loop, nr=0)
     one = connection.Connection(worker, None, lambda: None)

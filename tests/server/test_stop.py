@@ -116,8 +116,8 @@ def test_quit_cuts_off_requests(tmp_path: Path, connect: Connect, is_running: bo
 
 @pytest.mark.long
 def test_starting_worker_obeys_the_signal_to_stop(tmp_path: Path) -> None:
-    slow = ("--worker-class", "tests.server.endpoints.NeverReadyWorker")
-    with service_with_test_endpoints(tmp_path, *slow, WEB_CONCURRENCY="2") as service:
+    variables = {"WEB_CONCURRENCY": "2", "TEST_WORKER_CLASS": "tests.server.endpoints.NeverReadyWorker"}
+    with service_with_test_endpoints(tmp_path, **variables) as service:
         wait_until(lambda: len(booted_workers(service)) == 2)
 
         service.process.send_signal(signal.SIGTERM)
