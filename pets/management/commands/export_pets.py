@@ -73,10 +73,10 @@ def _opened(file: str) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    path = Path(file).resolve()
-    # As root, the rename at the end would replace a device, for example /dev/stdout.
-    if path.exists() and not path.is_file():
+    # As root, the rename at the end would replace a device. A pipe, for example /dev/stdout, has no path.
+    if Path(file).exists() and not Path(file).is_file():
         raise CommandError(f"{file} is not a regular file. Use - for standard output.")
+    path = Path(file).resolve()
     if not path.parent.is_dir():
         raise CommandError(f"{file}: the folder does not exist.")
     with TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 from collections.abc import Callable, Generator, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -181,11 +182,14 @@ def test_an_export_replaces_an_existing_file_also_by_a_link_and_leaves_no_other(
     assert sorted(path.parent.iterdir()) == [link, path]
 
 
-def test_an_export_does_not_replace_a_device_or_folder(tmp_path: Path) -> None:
-    for name in ("/dev/null", f"{tmp_path}", f"{tmp_path}/gone/pets.csv"):
-        with pytest.raises(CommandError, match=name):
+def test_an_export_does_not_replace_a_device_a_pipe_or_a_folder(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    for name in ("/dev/null", f"/dev/fd/{writer}", f"{tmp_path}", f"{tmp_path}/gone/pets.csv"):
+        with pytest.raises(CommandError, match=f"^{name}"):
             call_command("export_pets", name, "--format", "csv")
 
+    os.close(reader)
+    os.close(writer)
     assert not Path("/dev/null").is_file()
     assert not list(tmp_path.iterdir())
 
