@@ -101,6 +101,9 @@ def database() -> Iterator[Finding]:
             path = Path(connection.settings_dict["NAME"])
             text = f"SQLite {sqlite3.sqlite_version}, {path}, {filesizeformat(path.stat().st_size)}."
             yield Finding("database", "ok", text)
+            if not all(os.access(one, os.W_OK) for one in (path, path.resolve().parent)):
+                text = "This account cannot write the database and its directory."
+                yield Finding("database", "error", text, "Let the account of the service own both.")
             return
         cursor.execute("SELECT name, setting FROM pg_settings")
         values = dict(cursor.fetchall())

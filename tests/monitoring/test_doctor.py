@@ -68,11 +68,20 @@ def test_a_sound_installation_has_no_warning(backed_up: Path) -> None:
 
 
 @only_on_postgresql
-def test_a_database_that_takes_no_writes_is_an_error() -> None:
+def test_a_server_that_takes_no_writes_is_an_error() -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION READ ONLY")
 
         assert "The server takes no writes of the service." in [one.text for one in installation.database()]
+
+
+@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has no file of this account")
+def test_a_file_that_cannot_be_written_is_an_error(backed_up: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path(connection.settings_dict["NAME"])
+    for refused in (path, path.parent):
+        monkeypatch.setattr(os, "access", lambda one, mode, refused=refused: one != refused)
+
+        assert report()["database", "error"].startswith("This account cannot write the database and its directory.")
 
 
 def test_counters_that_differ_from_the_pets_are_an_error(backed_up: Path) -> None:
