@@ -4,6 +4,7 @@ import os
 import resource
 import shutil
 import sqlite3
+import ssl
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -188,6 +189,9 @@ def files() -> Iterator[Finding]:
 
 def certificate() -> Iterator[Finding]:
     if path := os.environ.get("TLS_CERTFILE"):
+        # A start fails if the key is that of another certificate. An encrypted one must not ask for its password here.
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(path, os.environ.get("TLS_KEYFILE") or None, password="")
         days = (end_of_certificate(path) - time()) / 86_400
         state = "has expired" if days < 0 else f"is valid for {days:.0f} more days"
         advice = "Renew it, and send SIGHUP to the service."

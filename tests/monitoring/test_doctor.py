@@ -28,7 +28,7 @@ from store.models import InventoryCounter
 from tests.backoffice.staff import staff
 from tests.concurrent_write import only_on_postgresql
 from tests.redis_server import RedisServer
-from tests.service import free_port, manage
+from tests.service import free_port, make_certificate, manage
 
 # The tests' own PostgreSQL does not wait for the disk.
 NO_FSYNC = ("database", "error")
@@ -119,6 +119,20 @@ def test_space_and_open_files_that_run_short_are_named(backed_up: Path, monkeypa
     assert findings["files", "warning"].startswith("A process may open 1,024 files. Raise the limit to 1,200")
     free["disk"] = 100 * 1024**2
     assert "100.0\xa0MB are free" in report()["disk", "error"]
+
+
+@pytest.mark.once
+def test_a_certificate_that_ends_soon_is_a_warning_and_one_of_another_key_an_error(
+    backed_up: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate, key = make_certificate(tmp_path, days=2)
+    monkeypatch.setenv("TLS_CERTFILE", str(certificate))
+    monkeypatch.setenv("TLS_KEYFILE", str(key))
+
+    assert report()["certificate", "warning"].startswith(f"The certificate in {certificate} is valid for 2 more days.")
+    _, another_key = make_certificate(tmp_path / "other")
+    key.write_bytes(another_key.read_bytes())
+    assert "key values mismatch" in report()["certificate", "error"]
 
 
 @pytest.mark.redis
