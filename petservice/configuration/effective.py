@@ -27,5 +27,4 @@ def effective_settings() -> list[dict[str, str]]:
 def _shown(name: str, value: object) -> str:
     if name == "SECRET_KEY":
         return "****"
-    text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-    return _PASSWORD.sub(r"\1\2****", text or str(_USED.get(name, "")))
+    return _PASSWORD.sub(r"\1\2****", str(value) or str(_USED.get(name, "")))

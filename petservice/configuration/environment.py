@@ -5,6 +5,7 @@ together (petservice.apps), instead of one for each start.
 """
 
 import os
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -44,6 +45,18 @@ def _parsed(name: str, default: str, parse: Callable[[str], _T], example: str) -
     except ValueError as error:
         _record_error(name, value, error, example)
         return parse(default)
+
+
+def _listed(pattern: str, meaning: str) -> Callable[[str], list[str]]:
+    """Return a parser of texts between commas. One that does not match the pattern would match no request."""
+
+    def parse(text: str) -> list[str]:
+        found = [part.strip() for part in text.split(",") if part.strip()]
+        if wrong := [part for part in found if not re.fullmatch(pattern, part)]:
+            raise ValueError(f"{wrong[0]!r} is no {meaning}")
+        return found
+
+    return parse
 
 
 def _default_data_dir() -> Path:
@@ -94,8 +107,10 @@ except OSError as error:
         "for example PETSERVICE_DATA_DIR=/var/lib/petservice"
     )
 _HOSTS = [] if LIVE else ["localhost", "127.0.0.1", "[::1]"]
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [], subcast=str.strip) or _HOSTS
-CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [], subcast=str.strip)
+_hosts = _listed(r"\*|\.?[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]", "host name without scheme, port and path")
+ALLOWED_HOSTS = _parsed("ALLOWED_HOSTS", "", _hosts, "pets.example.com") or _HOSTS
+_origins = _listed(r"https?://[^\s/?#]+", "scheme and host without path")
+CSRF_TRUSTED_ORIGINS = _parsed("CSRF_TRUSTED_ORIGINS", "", _origins, "https://pets.example.com")
 if LIVE:  # a live service requires these, and they have no default
     _required = {
         "SECRET_KEY is required in live; make one with "

@@ -52,6 +52,8 @@ INVALID = {
     "PETSERVICE_ENVIRONMENT": ("staging", ""),
     "PETSERVICE_REQUIRE_HTTPS": ("maybe", ""),
     "DEBUG": ("maybe", ""),
+    "ALLOWED_HOSTS": ("https://a.example", "a.example:8443", "a.example/", "a.example b.example", "*.example", "::1"),
+    "CSRF_TRUSTED_ORIGINS": ("a.example", "https://a.example/", "https://a.example https://b.example"),
     "PETSERVICE_TIME_ZONE": ("", "Berlin", "Europe", "../UTC", "/etc/localtime"),
     "FORWARDED_ALLOW_IPS": ("10.0.0.1/24", "10.0.0.1,,example.com", " ", "10.0.0.1 10.0.0.2"),
     "METRICS_BIND": (
@@ -84,11 +86,11 @@ LIVE = {"PETSERVICE_ENVIRONMENT": "live", "SECRET_KEY": "x", "CSRF_TRUSTED_ORIGI
     ("variables", "setting", "value"),
     [
         ({"ALLOWED_HOSTS": ""}, "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"]),
-        ({"ALLOWED_HOSTS": "a.example.com, .b.org "}, "ALLOWED_HOSTS", ["a.example.com", ".b.org"]),
+        ({"ALLOWED_HOSTS": "a.example.com, .b.org ,*,[::1]"}, "ALLOWED_HOSTS", ["a.example.com", ".b.org", "*", "[::1]"]),
         (
-            {"CSRF_TRUSTED_ORIGINS": "https://a.com, https://b.org"},
+            {"CSRF_TRUSTED_ORIGINS": "https://a.com:8443, https://*.b.org"},
             "CSRF_TRUSTED_ORIGINS",
-            ["https://a.com", "https://b.org"],
+            ["https://a.com:8443", "https://*.b.org"],
         ),
         ({"METRICS_BIND": "localhost:9100"}, "METRICS_ADDRESS", ("localhost", 9100)),
         ({"METRICS_BIND": "[::1]:65535"}, "METRICS_ADDRESS", ("::1", 65535)),
