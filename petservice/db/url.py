@@ -7,6 +7,7 @@ from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
 EXAMPLE = "postgres://user:password@db.example.com:5432/petservice"
+_SQLITE_EXAMPLE = "sqlite:////var/lib/petservice/pets.sqlite3"
 
 # The libpq names of the parts for which Django has a setting.
 _LIBPQ_NAMES = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
@@ -27,15 +28,13 @@ def database_settings(url: str, *, data_dir: Path) -> dict[str, Any]:
         return _postgresql(url)
     raise ValueError(
         f"DATABASE_URL begins with {scheme + '://' if scheme else 'no scheme'!r}, but only SQLite and PostgreSQL are "
-        f"supported: leave it out for SQLite, or write for example {EXAMPLE}"
+        f"supported: write for example {EXAMPLE} or {_SQLITE_EXAMPLE}"
     )
 
 
 def _sqlite(path: Path) -> dict[str, Any]:
     if path.name in ("", ":memory:"):
-        raise ValueError(
-            "DATABASE_URL must name a file for SQLite, for example sqlite:////var/lib/petservice/pets.sqlite3"
-        )
+        raise ValueError(f"DATABASE_URL must name a file for SQLite, for example {_SQLITE_EXAMPLE}")
     return {
         "ENGINE": "petservice.db.sqlite",
         "NAME": path,
