@@ -153,6 +153,10 @@ def test_an_old_backup_and_none_are_a_warning(backed_up: Path, tmp_path: Path) -
     assert report()["backup", "ok"] == "The last backup was made 0 hours ago."
     backed_up.unlink()
     assert report()["backup", "warning"].startswith("No backup was made yet.")
+    backed_up.symlink_to("/proc/version")  # a file that nobody can touch, like one of another account
+    call_command("backup_database", str(tmp_path / "another copy"), stderr=StringIO())
+    assert not backed_up.is_symlink()
+    assert ("backup", "ok") in report()
 
 
 @pytest.mark.once

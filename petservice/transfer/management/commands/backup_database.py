@@ -24,5 +24,6 @@ class Command(BaseCommand):
         with all_or_nothing(f"written to {file}"):
             copy_database(Path(connection.settings_dict["NAME"]), file, is_in_use=True)
         with suppress(OSError):  # the backup is complete, whoever may write to the data directory
+            settings.LAST_BACKUP.unlink(missing_ok=True)  # another account, such as root, may have made it
             settings.LAST_BACKUP.touch(mode=0o600)
         self.stderr.write(f"{file}: {file.stat().st_size:,} bytes.")
