@@ -1,5 +1,6 @@
 """Both databases provide operations that Django does not have (petservice.db.backend)."""
 
+import os
 import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ from django.db import connection, transaction
 
 from petservice.db.backend import backend
 from petservice.db.postgresql.base import _MIGRATION_LOCK
+from petservice.db.sqlite.base import exclude_services
 from tests.concurrent_write import on_a_connection, only_on_postgresql, second_connection
 from tests.service import manage
 from tests.waiting import wait_until
@@ -49,13 +51,20 @@ def test_one_process_at_a_time_migrates_also_after_a_failure(other: ThreadPoolEx
     waiting.result(timeout=30)
 
 
-def test_a_look_at_pending_migrations_does_not_wait_and_others_may_open_the_lock(other: ThreadPoolExecutor) -> None:
+def test_a_look_at_pending_migrations_does_not_wait(other: ThreadPoolExecutor) -> None:
     with backend().migration_lock():
         for option in ("--check", "--plan"):
             other.submit(on_a_connection, lambda option=option: call_command("migrate", option)).result(timeout=30)
-    if connection.vendor == "sqlite":  # root may have run `migrate` before the first start of the service
-        lock = Path(f"{Path(connection.settings_dict['NAME']).resolve()}.lock")
-        assert lock.stat().st_mode & stat.S_IROTH
+
+
+@pytest.mark.once
+def test_others_may_open_the_lock_of_a_file_that_a_strict_account_has_created(tmp_path: Path) -> None:
+    before = os.umask(0o077)  # as root may have it, who runs a command before the first start of the service
+    try:
+        with exclude_services(tmp_path / "pets.sqlite3"):
+            assert (tmp_path / "pets.sqlite3.service").stat().st_mode & stat.S_IROTH
+    finally:
+        os.umask(before)
 
 
 @only_on_postgresql
