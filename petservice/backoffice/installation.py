@@ -47,7 +47,9 @@ _CERTIFICATE_DAYS = 14
 _COUNT_MAX_AGE = 3600
 # Settings of PostgreSQL without which a crash can lose what the service has acknowledged.
 _DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
-_STATE = "SELECT pg_database_size(current_database()), count(*) FROM pg_stat_activity"
+_STATE = """
+SELECT pg_database_size(current_database()), count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'
+"""
 _ARCHIVER = """
 SELECT current_setting('archive_mode'), coalesce(to_char(last_archived_time, 'YYYY-MM-DD HH24:MI TZ'), 'never'),
 coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) FROM pg_stat_archiver

@@ -68,6 +68,15 @@ def test_a_sound_installation_has_no_warning(backed_up: Path) -> None:
 
 
 @only_on_postgresql
+def test_the_processes_of_the_server_itself_are_no_connections() -> None:
+    with transaction.atomic(), connection.cursor() as cursor:  # in which PostgreSQL shows the same processes again
+        (text,) = (one.text for one in installation.database() if one.level == "ok")
+        (processes,) = cursor.execute("SELECT count(*) FROM pg_stat_activity").fetchone()
+
+    assert int(re.findall(r"(\d+) of \d+ connections", text)[0]) < processes
+
+
+@only_on_postgresql
 def test_a_server_that_takes_no_writes_is_an_error() -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION READ ONLY")
