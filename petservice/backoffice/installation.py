@@ -164,7 +164,10 @@ def clock() -> Iterator[Finding]:
 
 
 def disk() -> Iterator[Finding]:
-    for folder in {Path(settings.DATA_DIR), Path(gettempdir())}:
+    folders = {Path(settings.DATA_DIR), Path(gettempdir())}
+    if connection.vendor == "sqlite":  # DATABASE_URL may name another folder
+        folders.add(Path(connection.settings_dict["NAME"]).parent)
+    for folder in folders:
         existing = next(one for one in (folder, *folder.parents) if one.exists())
         free = shutil.disk_usage(existing).free
         yield _graded(

@@ -130,6 +130,15 @@ def test_space_and_open_files_that_run_short_are_named(backed_up: Path, monkeypa
     assert "100.0\xa0MB are free" in report()["disk", "error"]
 
 
+@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL watches its own disk")
+def test_the_space_for_a_database_outside_the_data_directory_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(connection.settings_dict, "NAME", tmp_path / "pets.sqlite3")
+
+    assert [one for one in installation.disk() if one.text.endswith(f" are free for {tmp_path}.")]
+
+
 @pytest.mark.once
 def test_a_certificate_that_ends_soon_is_a_warning_and_one_of_another_key_an_error(
     backed_up: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
