@@ -24,6 +24,7 @@ class Command(BaseCommand):
         with all_or_nothing(f"written to {file}"):
             copy_database(Path(connection.settings_dict["NAME"]), file, is_in_use=True)
         with suppress(OSError):  # the backup is complete, whoever may write to the data directory
-            settings.LAST_BACKUP.unlink(missing_ok=True)  # another account, such as root, may have made it
-            settings.LAST_BACKUP.touch(mode=0o600)
+            new = settings.LAST_BACKUP.with_suffix(".new")
+            new.touch(mode=0o600)
+            new.replace(settings.LAST_BACKUP)  # which another account, such as root, may have made
         self.stderr.write(f"{file}: {file.stat().st_size:,} bytes.")
