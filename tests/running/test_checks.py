@@ -86,7 +86,7 @@ LIVE = {"PETSERVICE_ENVIRONMENT": "live", "SECRET_KEY": "x", "CSRF_TRUSTED_ORIGI
     ("variables", "setting", "value"),
     [
         ({"ALLOWED_HOSTS": ""}, "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"]),
-        ({"ALLOWED_HOSTS": "a.example.com, .b.org ,*,[::1]"}, "ALLOWED_HOSTS", ["a.example.com", ".b.org", "*", "[::1]"]),
+        ({"ALLOWED_HOSTS": "a.example, .b.org ,*,[::1]"}, "ALLOWED_HOSTS", ["a.example", ".b.org", "*", "[::1]"]),
         (
             {"CSRF_TRUSTED_ORIGINS": "https://a.com:8443, https://*.b.org"},
             "CSRF_TRUSTED_ORIGINS",
