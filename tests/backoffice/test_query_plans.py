@@ -190,9 +190,8 @@ def test_a_list_does_not_read_the_table_for_conditions_that_no_pet_fits_together
 
     queries = queries_about("pets_pet", admin_client, f"{PETS}?status__exact=available&tag=old")
 
-    plans = [plan_of(query) for query in queries]
-    assert len(plans) == 3  # the count, and whether pets fit each of the conditions
-    assert [plan for plan in plans if "Seq Scan" in plan] == []
+    (count,) = queries
+    assert "Seq Scan" not in plan_of(count)
 
 
 # SQLite plans with the indexes alone, PostgreSQL with the statistics of its tables, which are almost empty here.
