@@ -39,6 +39,8 @@ keyfile = os.environ.get("TLS_KEYFILE") or None
 logconfig_dict = settings.LOGGING | {"loggers": settings.LOGGING["loggers"] | {"gunicorn.error": {"propagate": True}}}
 logging.captureWarnings(settings.LOG_FORMAT == "json")  # which Python would print
 
+# The signals that stop a worker.
+_STOPS = (signal.SIGTERM, signal.SIGQUIT)
 # Seconds after SIGQUIT until the workers that still run are killed, as after a second SIGINT.
 _QUICK_STOP_TIMEOUT = 2
 
@@ -52,9 +54,7 @@ def when_ready(server: Any) -> None:
         server.handle_term = partial(_drain, server, settings.DRAIN_SECONDS)
     # A second master would migrate the database and need the address of the metrics while the first one runs.
     server.handle_usr2 = lambda: server.log.warning("SIGUSR2 is ignored: restart the service to run new code.")
-    # A worker is forked with the master's handlers, which would only record a signal. If it was stopped then, it would
-    # continue, and would be killed in the end with all its requests.
-    os.register_at_fork(after_in_child=_end_at_a_stop)
+    os.register_at_fork(after_in_parent=partial(signal.pthread_sigmask, signal.SIG_UNBLOCK, _STOPS))
     if settings.METRICS_ADDRESS is not None:
         exporter = Exporter(*settings.METRICS_ADDRESS, server.app.days_left if server.app.tls else None)
         server.cfg.set("child_exit", lambda server, worker: exporter.worker_ended(worker.pid))
@@ -84,9 +84,18 @@ def _drain(server: Any, seconds: float) -> None:
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-def _end_at_a_stop() -> None:
-    for stop in (signal.SIGTERM, signal.SIGQUIT):
+def pre_fork(server: Any, worker: Any) -> None:
+    """Let signals to stop wait in the kernel during a fork, because Python drops those that reach a new process."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
+
+
+def post_fork(server: Any, worker: Any) -> None:
+    """Prepare a new worker, in its own process."""
+    # The worker still has the master's handlers, which would only record a signal. A worker that is stopped now would
+    # continue, and would be killed in the end with all its requests.
+    for stop in _STOPS:
         signal.signal(stop, lambda *_: sys.exit(0))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
 
 
 def worker_abort(worker: Any) -> None:

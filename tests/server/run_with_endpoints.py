@@ -6,7 +6,10 @@ The options are those of gunicorn.
 import gc
 import os
 import shlex
+import signal
 import sys
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
@@ -25,6 +28,13 @@ class EndpointsServer(run.WebServer):
         return application
 
 
+def stop_the_first_process_at_its_fork(forked: Path) -> None:
+    """Send SIGTERM to a new process in its fork, unless this file exists."""
+    if not forked.exists():
+        forked.touch()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
 if __name__ == "__main__":
     gc.set_threshold(COLLECTION_THRESHOLD)  # as every command does
     PBKDF2PasswordHasher.iterations = 1  # logins would take a third of the processor time of some tests
@@ -32,4 +42,6 @@ if __name__ == "__main__":
     server = EndpointsServer(None)
     if worker := os.environ.get("TEST_WORKER_CLASS"):
         server.cfg.set("worker_class", worker)
+    if forked := os.environ.get("TEST_FORKED"):
+        os.register_at_fork(after_in_child=partial(stop_the_first_process_at_its_fork, Path(forked)))
     server.run()

@@ -125,3 +125,11 @@ def test_starting_worker_obeys_the_signal_to_stop(tmp_path: Path) -> None:
         # Well before gunicorn would kill the remaining workers.
         assert service.process.wait(timeout=20) == 0
     assert "SIGKILL" not in service.log.read_text()
+
+
+def test_worker_obeys_a_signal_to_stop_that_reaches_it_in_its_fork(tmp_path: Path) -> None:
+    with service_with_test_endpoints(tmp_path, TEST_FORKED=str(tmp_path / "forked")) as service:
+        stopped, running = booted_workers(service)
+
+        assert service.workers() == [running]
+    assert f"Worker exiting (pid: {stopped})" in service.log.read_text()
