@@ -57,13 +57,15 @@ database = (0, 0, 0, 0)
 _measured_at = -inf
 # Seconds between two measurements, because PostgreSQL looks at every file of the database.
 _STATE_INTERVAL = 60.0
-_STATES = {
+# PostgreSQL hides the type of the processes of other roles, but only those of clients have a database and a role.
+STATES = {
     "postgresql": """
         SELECT pg_database_size(current_database()), count(*), count(*) FILTER (WHERE state <> 'idle'
             AND datname = current_database() AND application_name = current_setting('application_name')
             AND pid <> pg_backend_pid()),
             current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
-        FROM pg_stat_activity WHERE backend_type = 'client backend'
+        FROM pg_stat_activity WHERE coalesce(backend_type, 'client backend') = 'client backend'
+            AND datid IS NOT NULL AND usesysid IS NOT NULL
     """,
     "sqlite": "SELECT page_count * page_size, 0, 0, 0 FROM pragma_page_count, pragma_page_size",
 }
@@ -83,7 +85,7 @@ def renew() -> None:
     try:
         if not readiness.obstacle() and monotonic() - _measured_at >= _STATE_INTERVAL:
             with connection.cursor() as cursor:
-                database = cursor.execute(_STATES[connection.vendor]).fetchone()
+                database = cursor.execute(STATES[connection.vendor]).fetchone()
             _measured_at = monotonic()
     except DatabaseError as error:  # it has ended since the check, and the next check will say so
         logger.warning("The size and the connections of the database are not known: %s", error)

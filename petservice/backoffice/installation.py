@@ -26,6 +26,7 @@ from django.utils import timezone
 
 from petservice import __version__
 from petservice.admin_pages.staff_page import staff_page
+from petservice.api.health import STATES
 from petservice.configuration.certificates import end_of_certificate
 from petservice.configuration.effective import effective_settings
 from petservice.db.pending_migrations import missing_migrations, pending_migrations_message
@@ -47,9 +48,6 @@ _CERTIFICATE_DAYS = 14
 _COUNT_MAX_AGE = 3600
 # Settings of PostgreSQL without which a crash can lose what the service has acknowledged.
 _DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
-_STATE = """
-SELECT pg_database_size(current_database()), count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'
-"""
 _ARCHIVER = """
 SELECT current_setting('archive_mode'), coalesce(to_char(last_archived_time, 'YYYY-MM-DD HH24:MI TZ'), 'never'),
 coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) FROM pg_stat_archiver
@@ -110,9 +108,8 @@ def database() -> Iterator[Finding]:
             return
         cursor.execute("SELECT name, setting FROM pg_settings")
         values = dict(cursor.fetchall())
-        cursor.execute(_STATE)
-        size, used = cursor.fetchone()
-    most = int(values["max_connections"]) - int(values["superuser_reserved_connections"])
+        cursor.execute(STATES["postgresql"])
+        size, used, _, most = cursor.fetchone()
     text = f"PostgreSQL {values['server_version']}, {filesizeformat(size)}, {used} of {most} connections."
     advice = "Raise max_connections, or run fewer workers (WEB_CONCURRENCY)."
     yield _graded("database", text, advice, warning=used > 0.8 * most)

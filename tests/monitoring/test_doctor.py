@@ -26,7 +26,7 @@ from petservice.backoffice import installation
 from petservice.journal.models import Event
 from store.models import InventoryCounter
 from tests.backoffice.staff import staff
-from tests.concurrent_write import only_on_postgresql
+from tests.concurrent_write import only_on_postgresql, second_connection
 from tests.redis_server import RedisServer
 from tests.service import free_port, make_certificate, manage
 
@@ -68,12 +68,15 @@ def test_a_sound_installation_has_no_warning(backed_up: Path) -> None:
 
 
 @only_on_postgresql
-def test_the_processes_of_the_server_itself_are_no_connections() -> None:
-    with transaction.atomic(), connection.cursor() as cursor:  # in which PostgreSQL shows the same processes again
+def test_connections_of_other_roles_count_and_processes_of_the_server_do_not() -> None:
+    # In a transaction, PostgreSQL shows the same processes again.
+    with second_connection(), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("CREATE ROLE stranger; SET LOCAL ROLE stranger")
         (text,) = (one.text for one in installation.database() if one.level == "ok")
         (processes,) = cursor.execute("SELECT count(*) FROM pg_stat_activity").fetchone()
+        transaction.set_rollback(True)
 
-    assert int(re.findall(r"(\d+) of \d+ connections", text)[0]) < processes
+    assert 2 <= int(re.findall(r"(\d+) of \d+ connections", text)[0]) < processes
 
 
 @only_on_postgresql
