@@ -11,7 +11,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.views.decorators.debug import sensitive_variables
-from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from petservice.accounts import django_pages, services  # noqa: F401  # registers Django's pages
 from petservice.accounts.forms import AccountForm, NewAccountForm, warning_about
@@ -24,7 +23,7 @@ from petservice.admin_pages.staff_page import staff_page
 from petservice.configuration.time_zone import moment
 from petservice.journal.models import Event
 from petservice.journal.pages import JournalPages
-from petservice.sign_in import login_limits
+from petservice.sign_in import factors, login_limits
 
 
 @admin.register(Account)
@@ -81,7 +80,7 @@ class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, Journal
             When(UNUSABLE_PASSWORD, then=Value(Account.State.INVITED)),
             default=Value(Account.State.ACTIVE),
         )
-        has_factor = Exists(TOTPDevice.objects.filter(user=OuterRef("pk")))
+        has_factor = Exists(factors.devices().filter(user=OuterRef("pk")))
         factor = Case(When(has_factor, then=Value(Account.SecondFactor.ON)), default=Value(Account.SecondFactor.OFF))
         accounts: QuerySet[Account] = super().get_queryset(request)
         return accounts.annotate(state=state, second_factor=factor).prefetch_related("groups", "user_permissions")

@@ -37,7 +37,7 @@ def second_factor(request: HttpRequest) -> HttpResponse:
         messages.warning(request, message)
         return HttpResponseRedirect(request.get_full_path())
     context = {
-        "device": TOTPDevice.objects.devices_for_user(request.user).first(),
+        "device": TOTPDevice.objects.devices_for_user(request.user, confirmed=True).first(),
         "codes_left": factors.recovery_codes_left(request.user),
         "is_required": factors.is_required(request.user),
     }

@@ -49,8 +49,9 @@ def test_the_list_shows_name_role_state_second_factor_and_last_login(
     }.items():
         User.objects.create_user(name, **{"password": PASSWORD, "is_staff": True} | fields)
     fail(name="guessed")
-    active = User.objects.get(username="active")
+    active, former = User.objects.filter(username__in=("active", "former")).order_by("username")
     TOTPDevice.objects.create(user=active, name="Authenticator app")
+    TOTPDevice.objects.create(user=former, name="Not confirmed yet", confirmed=False)
 
     shown = rows(admin_client)
 

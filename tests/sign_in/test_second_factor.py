@@ -44,6 +44,15 @@ def app(ada: User) -> Authenticator:
     return with_factor(ada)
 
 
+def test_an_app_that_was_not_confirmed_is_no_factor(ada: User) -> None:
+    TOTPDevice.objects.create(user=ada, name="Authenticator app", confirmed=False)
+    client = Client()
+
+    assert log_in(client=client).status_code == 302
+    app, _ = set_up(client)
+    assert log_in(code=app.code()).status_code == 302
+
+
 def test_a_login_needs_the_password_and_the_code(app: Authenticator) -> None:
     client = Client()
     page = log_in(client=client)
