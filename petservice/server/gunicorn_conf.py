@@ -54,6 +54,7 @@ def when_ready(server: Any) -> None:
         server.handle_term = partial(_drain, server, settings.DRAIN_SECONDS)
     # A second master would migrate the database and need the address of the metrics while the first one runs.
     server.handle_usr2 = lambda: server.log.warning("SIGUSR2 is ignored: restart the service to run new code.")
+    # The master's end of what pre_fork begins.
     os.register_at_fork(after_in_parent=partial(signal.pthread_sigmask, signal.SIG_UNBLOCK, _STOPS))
     if settings.METRICS_ADDRESS is not None:
         exporter = Exporter(*settings.METRICS_ADDRESS, server.app.days_left if server.app.tls else None)
