@@ -110,7 +110,7 @@ def test_dear_requests_of_a_key_delay_no_other_client(one_worker: Service) -> No
 
 
 @pytest.mark.redis
-def test_key_over_its_limit_slows_others_less_than_a_key_without_a_limit(
+def test_refusals_of_a_key_over_its_limit_delay_others_little(
     tmp_path: Path, migrated_url: str, redis_server: RedisServer
 ) -> None:
     """If refusals were as dear as responses, another key would wait for one to each busy connection."""
