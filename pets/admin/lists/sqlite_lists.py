@@ -13,8 +13,9 @@ from pets.admin.lists.filters import CREATED_DAYS, SOLD_DAYS, STATUS
 from pets.admin.lists.ordering import indexed
 from pets.search.words import found_among, having, search
 
-# Maximum number of pets that are tested in the order of a list, beside two for each pet of its pages.
-_MAX_TESTED = 5000
+# Numbers of pets that are tested in the order of a list, beside two for each pet of its pages. First some, because most
+# pets may fit. To read the greater number takes some 60 ms.
+_TESTED = (400, 5000)
 
 
 class SQLitePetChangeList(PetChangeList):
@@ -49,9 +50,12 @@ class SQLitePetChangeList(PetChangeList):
         in_index = [self.filters[names] for names in self._indexed_filters()]
         pets = self.root_queryset.filter(*in_index).order_by(*indexed(self.order))
         pets = pets.annotate(fits=ExpressionWrapper(Q(*self.filters.values()), BooleanField()))
-        rows = pets.values_list("pk", "name", "tag", "fits")[: _MAX_TESTED + 2 * number]
-        fit = [(pk, (name, tag)) for pk, name, tag, fits in rows if fits]
-        found = found_among([texts for _, texts in fit], self.query) if self.query else range(len(fit))
+        for tested in _TESTED:
+            rows = pets.values_list("pk", "name", "tag", "fits")[: tested + 2 * number]
+            fit = [(pk, (name, tag)) for pk, name, tag, fits in rows if fits]
+            found = found_among([texts for _, texts in fit], self.query) if self.query else range(len(fit))
+            if len(found) >= number:
+                break
         return [fit[position][0] for position in found[:number]]
 
     def _indexed_filters(self) -> set[tuple[str, ...]]:
