@@ -9,7 +9,6 @@ from pets.files.columns import OWN, ColumnMapping, known_columns, values
 from pets.files.csv_rows import csv_rows
 from pets.files.json_pets import json_pets
 from pets.files.rows import KNOWN_COLUMNS, BrokenFileError, Line, Rows, checked, column_of
-from pets.files.workbook import workbook_rows
 
 # Maximum number of columns with a name, which people can read, and of all columns, because each row takes time and
 # memory for every column of the header.
@@ -18,7 +17,14 @@ _MAX_NAMED, _MAX_COLUMNS = 60, 1000
 
 def rows(file: IO[bytes], kind: str, mapping: ColumnMapping) -> Rows:
     """Yield the header and the rows of a table, which is "csv" or "xlsx". Raises BrokenFileError."""
-    with closing(workbook_rows(file, mapping.sheet) if kind == "xlsx" else csv_rows(file, mapping.encoding)) as found:
+    if kind == "xlsx":
+        # Only here, because its library takes 10 MB of memory.
+        from pets.files.workbook import workbook_rows
+
+        found = workbook_rows(file, mapping.sheet)
+    else:
+        found = csv_rows(file, mapping.encoding)
+    with closing(found):
         header = next(found)
         if len(header[1]) > _MAX_COLUMNS or sum(map(bool, map(column_of, header[1]))) > _MAX_NAMED:
             needed = "the name, tag, status and day of creation of the pets"

@@ -2,14 +2,13 @@
 
 import io
 import re
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import orjson
 from django.utils import timezone
-from openpyxl import Workbook
-from openpyxl.cell import WriteOnlyCell
 
 from pets.files.rows import COLUMNS, FREE_TEXT
 from petservice.admin_pages import csv_files
@@ -46,29 +45,33 @@ def workbook(rows: Iterable[Any], columns: Sequence[str]) -> bytes:
 
     Characters that a workbook cannot have are replaced.
     """
+    # Only here, because this library takes 10 MB of memory.
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+
     book = Workbook(write_only=True)
     sheet = book.create_sheet("Pets")
+    new_cell = partial(WriteOnlyCell, sheet)
     sheet.freeze_panes = "A2"
     sheet.append([column.replace("_", " ").capitalize() for column in columns])
-
     for row in rows:
-        sheet.append([_cell(sheet, getattr(row, column)) for column in columns])
+        sheet.append([_cell(new_cell, getattr(row, column)) for column in columns])
     content = io.BytesIO()
     book.save(content)
     return content.getvalue()
 
 
-def _cell(sheet: Any, value: Any) -> Any:
+def _cell(new_cell: Callable[[Any], Any], value: Any) -> Any:
     if value is None:
         return None
     if isinstance(value, datetime):
-        cell = WriteOnlyCell(sheet, timezone.localtime(value).replace(tzinfo=None, microsecond=0))
+        cell = new_cell(timezone.localtime(value).replace(tzinfo=None, microsecond=0))
         cell.number_format = "yyyy-mm-dd hh:mm"
     else:
         # An import removes the apostrophe before a formula, which a CSV file has that was saved as a workbook.
         value = value if csv_files.unescape(value) == value else csv_files.escape(value)
         text = _LIKE_AN_ESCAPE.sub("_x005F_", _NO_XML.sub("\ufffd", value))
         # Readers of XML take a carriage return for a part of a line feed.
-        cell = WriteOnlyCell(sheet, text.replace("\r", "_x000D_"))
+        cell = new_cell(text.replace("\r", "_x000D_"))
         cell.data_type = "s"  # a text that begins with = is no formula
     return cell
