@@ -87,10 +87,12 @@ def words_of(text: str) -> list[str]:
 
 def _match(text: str) -> str:
     """Return the condition of FTS5 for the words of a text."""
-    # FTS5 does not know that some characters are forms of others, such as full-width letters.
-    usual = [f'("{word}"* OR "{full_width(word)}"*)' for word in words_of(fold(text))]
+    # FTS5 knows no other forms of characters than the accents of Latin letters: neither full-width letters, nor that й
+    # can be one character or two.
+    forms = [{word, full_width(word), unicodedata.normalize("NFD", word)} for word in words_of(fold(text))]
+    usual = [" OR ".join(f'"{form}"*' for form in sorted(one)) for one in forms]
     as_typed = [f'"{word}"*' for word in words_of(text) if not text.isascii()]
-    either = " OR ".join(f"({' AND '.join(words)})" for words in (usual, as_typed) if words)
+    either = " OR ".join(f"(({') AND ('.join(words)}))" for words in (usual, as_typed) if words)
     return f"words : ({either})"
 
 
