@@ -19,6 +19,8 @@ _NEWEST = 10_000
 _LETTERS = (range(0x09, 0x600), range(0x1E00, 0x2500), [0x3000], range(0xFB00, 0xFB07), range(0xFF01, 0xFFE0))
 # Maximum number of letters that are another form of one character.
 _MAX_LIGATURE = 4
+# The accents of Latin letters, of which a letter may have several: ọ̀ is no character of its own.
+_ACCENTS = [*map(chr, range(0x300, 0x370))]
 _BLANK = " "
 
 _FIRST_TAGS = """
@@ -63,10 +65,12 @@ def spellings_in_use(text: str) -> list[str]:
             for end in range(position + 1, min(position + _MAX_LIGATURE, len(wanted)) + 1):
                 part = wanted[position:end]
                 others = {part, part.upper(), normalize("NFD", part)} if end == position + 1 else ()
-                following |= {beginning + form: end for form in forms.get(part) or others}
+                following |= {beginning + form: end for form in (*forms.get(part, ()), *others)}
             # More blanks than one count as one, and those at the beginning and at the end as none.
             if position in (0, len(wanted)) or wanted[position - 1] == _BLANK:
                 following |= {beginning + blank: position for blank in forms[_BLANK]}
+            if "a" <= wanted[position - 1 : position] <= "z":
+                following |= {beginning + accent: position for accent in _ACCENTS}
         first = _first_tags(following)
         reached = {beginning: following[beginning] for beginning in first}
         tags |= {beginning: tag for beginning, tag in first.items() if reached[beginning] == len(wanted)}
@@ -107,7 +111,10 @@ def _first_tags(beginnings: Iterable[str]) -> dict[str, str]:
 def _forms() -> dict[str, list[str]]:
     """Return the characters that count as one or few others, composed and decomposed, by those others."""
     found: dict[str, dict[str, None]] = defaultdict(dict)
-    for character in (chr(code) for codes in _LETTERS for code in codes):
+    letters = [chr(code) for codes in _LETTERS for code in codes]
+    # Half-width kana have their marks behind them.
+    letters += [kana + mark for kana in map(chr, range(0xFF66, 0xFF9E)) for mark in "\uff9e\uff9f"]
+    for character in letters:
         text = _BLANK if character.isspace() else without_accents(character)
         if len(text) <= _MAX_LIGATURE:
             found[text] |= {character: None, normalize("NFD", character): None}

@@ -44,7 +44,7 @@ SEARCHES = (
 STATUSES = ("", "available", "pending", "sold")
 _TAGS = (
     *("dog", "Guinea Pig", "Собака", "собака 77", "pair", "STRASSE", "cat", " cat ", "éclair", "ECLAIR", "犬"),
-    *("йод", "fin", "new york ", "zŻ"),
+    *("йод", "fin", "new york ", "zŻ", "ọ\N{COMBINING GRAVE ACCENT}KE", "ウサギ"),
     *('The "Best" dog\'s', "große 7", "οδός x", "*", "x and not y", "-1", "a\ue000b", "fiß 1", "a b"),
     *("\N{COMBINING ACUTE ACCENT}e", "a\N{ADLAM CAPITAL LETTER ALIF}b", "\N{ADLAM CAPITAL LETTER ALIF}"),
 )

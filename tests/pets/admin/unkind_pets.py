@@ -45,6 +45,8 @@ TAGS = (
     *('the "best" dog\'s', "Große 7", "ΟΔΌΣ x", "*", "x AND NOT y", "-1", "a\ue000b"),
     *("\N{LATIN SMALL LIGATURE FI}ß 1", "\N{FULLWIDTH LATIN SMALL LETTER A} b", "\N{COMBINING ACUTE ACCENT}e"),
     *("a\N{ADLAM CAPITAL LETTER ALIF}b", "\N{ADLAM CAPITAL LETTER ALIF}"),
+    # Letters with accents that no single character has together, in two ways, and half-width kana with a mark.
+    *("Ọ\N{COMBINING GRAVE ACCENT}kẹ", "o\N{COMBINING DOT BELOW}\N{COMBINING GRAVE ACCENT}ke", "ウサギ", "ｳｻｷﾞ"),
     *("Йод", "и\N{COMBINING BREVE}од", "иод", "\N{LATIN SMALL LIGATURE FI}n", "FIN", "newyork", "ＺŻ", "zz"),
 )
 CREATORS = (
