@@ -1,6 +1,7 @@
 """The columns of a table: the line that names them, their meaning, and the values of pets in the rows."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
@@ -25,6 +26,8 @@ DATES = {
     "month/day/year": "%m/%d/%Y",
     "day-month-year": "%d-%m-%Y",
 }
+# A day whose year has two digits, as LibreOffice writes it unless someone has chosen another format.
+_SHORT_YEAR = re.compile(r"^(\d\d?([./-])\d\d?\2)([0-6]\d)(?!\d)")
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 
 
@@ -147,7 +150,7 @@ def values(rows: Rows, mapping: ColumnMapping) -> Values:
 
 def in_utc(text: str, dates: str) -> str | None:
     """Return a time as the rows of files have it, or None if it is not written in this way, or as ISO 8601."""
-    text = text.strip()
+    text = _SHORT_YEAR.sub(r"\g<1>20\3", text.strip())
     for pattern in ("", *(DATES[dates] + clock for clock in _CLOCKS)):
         with suppress(ValueError, OverflowError):
             moment = datetime.strptime(text, pattern) if pattern else datetime.fromisoformat(text)  # noqa: DTZ007
