@@ -40,9 +40,12 @@ _PREFIX = re.compile(rb"(?<=<)\w+:|(?<=</)\w+:")
 # XML in another encoding than UTF-8, whose tags are not counted, or with an entity, which can stand for a long text
 # any number of times.
 _OTHER_ENCODING = re.compile(
-    rb"\xff\xfe|\xfe\xff|[\s<]\0|\0[\s<]|(?:\xef\xbb\xbf)?<\?xml[^>]*encoding\s*=\s*.(?!utf-8[\"'])", re.IGNORECASE
+    rb"\xff\xfe|\xfe\xff|[\s<]\0|\0[\s<]|(?:\xef\xbb\xbf)?<\?xml[^>]*encoding\s*=\s*.(?!utf-(?:8|16)[\"'])",
+    re.IGNORECASE,
 )
 _ENTITY = b"<!ENTITY"
+# The folders of Power Query and Power Pivot, which write UTF-16. Its tags have the same bytes, and others between them.
+_UTF_16_FOLDERS = ("customXml/", "xl/model/")
 _NOT_A_WORKBOOK = (
     "The file is no workbook that can be read: open it in the spreadsheet, and save it as “Excel Workbook (.xlsx)”."
 )
@@ -67,8 +70,8 @@ def workbook_rows(file: IO[bytes], name: str = "") -> Rows:
             problem = f"The workbook has no visible sheet {name!r}; there are {names}."
             raise BrokenFileError(0, problem if name else _NOT_A_WORKBOOK)
         xml = _PREFIX.sub(b"", archive.read(sheet._worksheet_path))  # noqa: SLF001  # openpyxl has no other name
-        # Comments could hide the end of a row.
-        if b"<!" in xml or any(_size(row) > _MAX_TAGS_OF_ROW for row in _END_OF_ROW.split(xml)):
+        # Comments could hide the end of a row, and UTF-16 all of them.
+        if b"<!" in xml or b"\0" in xml or any(_size(row) > _MAX_TAGS_OF_ROW for row in _END_OF_ROW.split(xml)):
             raise BrokenFileError(0, _NOT_A_WORKBOOK)
         if formula := _FORMULA.search(xml):
             raise BrokenFileError(0, _FORMULA_WITHOUT_RESULT.format(formula[1].decode()))
@@ -98,9 +101,12 @@ def _opened(file: IO[bytes]) -> Iterator[tuple[Workbook, ZipFile]]:
             parts = archive.infolist()
             if sum(part.file_size for part in parts) > MAX_BYTES:
                 raise BrokenFileError(0, _LARGE)
-            for content in map(archive.read, parts):
+            for part in parts:
+                content = archive.read(part)
                 if _size(content) > MAX_TAGS:
                     raise BrokenFileError(0, _LARGE)
+                if part.filename.startswith(_UTF_16_FOLDERS):
+                    content = content.replace(b"\0", b"").lstrip(b"\xff\xfe")
                 if _ENTITY in content or _OTHER_ENCODING.match(content):
                     raise BrokenFileError(0, _NOT_A_WORKBOOK)
             with closing(load_workbook(file, read_only=True, data_only=True, keep_links=False)) as workbook:

@@ -3,7 +3,9 @@
 import re
 from contextlib import suppress
 from datetime import date, datetime, time
+from io import BytesIO
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from hypothesis import given, settings
@@ -184,6 +186,24 @@ def test_xml_that_could_hide_how_much_it_is_is_rejected_unread(
     monkeypatch.setattr(reader, "load_workbook", lambda *_, **__: pytest.fail("was read"))
 
     assert problem(content).startswith(NO_WORKBOOK)
+
+
+@pytest.mark.parametrize("name", ["customXml/item1.xml", "xl/model/item.data"])
+def test_what_power_query_and_power_pivot_keep_in_a_workbook_may_be_utf_16_but_no_sheet(name: str) -> None:
+    content = workbook([HEADER, ["Rex", "dog"]])
+    declared = '<?xml version="1.0" encoding="utf-16"?>'
+    sheet = ZipFile(BytesIO(content)).read(SHEET).decode()
+
+    def with_text(text: str) -> bytes:
+        return with_part(content, name, lambda _: text.encode("utf-16"))
+
+    assert cells(with_text(f"{declared}<DataMashup>AAAA==</DataMashup>")) == [(1, HEADER), (2, ["Rex", "dog"])]
+    for hidden in ('<!DOCTYPE a [<!ENTITY b "c">]><a/>', '<?xml version="1.0" encoding="cp500"?><a/>'):
+        assert problem(with_text(hidden)).startswith(NO_WORKBOOK)
+    moved = with_part(
+        with_text(sheet), "xl/_rels/workbook.xml.rels", lambda old: old.replace(SHEET.encode(), name.encode())
+    )
+    assert problem(moved).startswith(NO_WORKBOOK)
 
 
 @pytest.mark.parametrize(
