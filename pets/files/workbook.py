@@ -73,6 +73,9 @@ def workbook_rows(file: IO[bytes], name: str = "") -> Rows:
         # Comments could hide the end of a row, and UTF-16 all of them.
         if b"<!" in xml or b"\0" in xml or any(_size(row) > _MAX_TAGS_OF_ROW for row in _END_OF_ROW.split(xml)):
             raise BrokenFileError(0, _NOT_A_WORKBOOK)
+        # XlsxWriter does not calculate: it writes 0 as each result, and asks the spreadsheet to calculate all of them.
+        if "xl/workbook.xml" in archive.namelist() and b'fullCalcOnLoad="1"' in archive.read("xl/workbook.xml"):
+            xml = xml.replace(b"</f><v>0</v>", b"</f>")
         if formula := _FORMULA.search(xml):
             raise BrokenFileError(0, _FORMULA_WITHOUT_RESULT.format(formula[1].decode()))
         sheet.reset_dimensions()  # some programs write wrong ones

@@ -81,6 +81,12 @@ def test_a_formula_has_its_result_or_a_sentence() -> None:
 
     assert cells(with_part(content, SHEET, calculate))[1:] == [(2, ["Rex", "dog"]), (3, ["Mia", ""])]
 
+    # As XlsxWriter writes it, which asks for a calculation like openpyxl; and as a spreadsheet that has calculated.
+    zeros = with_part(content, SHEET, lambda xml: re.sub(rb"<v ?/>|<v></v>", b"<v>0</v>", xml))
+    assert problem(zeros) == problem(content)
+    calculated = with_part(zeros, "xl/workbook.xml", lambda xml: xml.replace(b' fullCalcOnLoad="1"', b""))
+    assert cells(calculated)[1:] == [(2, ["Rex", "0"]), (3, ["Mia", "0"])]
+
 
 def test_a_sheet_whose_tags_have_a_prefix_is_checked_like_others() -> None:
     def add_prefixes(xml: bytes) -> bytes:
