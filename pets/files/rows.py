@@ -117,7 +117,8 @@ def _created_at(value: Any) -> datetime:
     if time := exact_time(value):
         return time
     raise ValidationError(
-        f"created_at must be a time with its offset from UTC, for example 2026-03-01T12:00:00+00:00; got {_got(value)}."
+        "created_at must be a time with its offset from UTC, for example 2026-03-01T12:00:00+00:00, or in a "
+        f"spreadsheet a day like the others, in the format of a date; got {_got(value)}."
     )
 
 

@@ -76,7 +76,12 @@ def test_lines_are_counted_like_in_a_text_editor() -> None:
         ("tag", "  ", "tag must not be blank."),
         ("status", "Gone", "status must be one of available, pending, sold; got 'Gone'."),
         ("created_at", "2026-03-01T12:00:00", "created_at must be a time with its offset from UTC, for example 2026-"),
-        ("created_at", "yesterday", "created_at must be a time"),
+        (
+            "created_at",
+            "46351",  # as a spreadsheet keeps a day in a cell that is formatted as a number
+            "created_at must be a time with its offset from UTC, for example 2026-03-01T12:00:00+00:00, or in a "
+            "spreadsheet a day like the others, in the format of a date; got '46351'.",
+        ),
         ("created_at", "0001-01-01T00:00:00+01:00", "created_at must be a time"),
         ("created_by", "x" * 256, "created_by must have at most 255 characters; got 256."),
     ],
