@@ -64,7 +64,7 @@ _LARGE = (
 def workbook_rows(file: IO[bytes], name: str = "") -> Rows:
     """Yield the header and the rows of the first visible sheet, or of another one, as texts."""
     with _opened(file) as (workbook, archive):
-        sheet = next((sheet for sheet in _sheets(workbook) if name in ("", sheet.title)), None)
+        sheet = next((sheet for sheet in _sheets(workbook) if name.strip() in ("", sheet.title.strip())), None)
         if sheet is None:
             names = ", ".join(repr(sheet.title) for sheet in _sheets(workbook))
             problem = f"The workbook has no visible sheet {name!r}; there are {names}."
