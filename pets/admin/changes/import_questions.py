@@ -20,7 +20,7 @@ from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.wording import first_names
 from petservice.api.validators import is_id
 
-NO_PETS = "There are no pets in this file."
+NO_PETS = "There are no pets in this file. If another sheet of a workbook has them, write the name of that sheet."
 TOO_MANY = (
     f"The file has more than {MAX_COUNTED:,} pets. Split it, or ask your administrator to use the import_pets command."
 )

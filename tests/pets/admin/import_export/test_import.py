@@ -165,7 +165,11 @@ def errors(page: Any) -> list[str]:
         ("PK\x03\x04", "pets.ods", "The file name must end with .xlsx, .tsv, .txt, .csv, .json, .jsonl, .ndjson."),
         ("name\nRex\n", "pets", "The file name must end with"),
         ("name\n" + "Rex\n" * (MAX_COUNTED + 1), "pets.csv", "The file has more than 10,000 pets."),
-        (workbook([["Name", "Art"]]), "pets.xlsx", "There are no pets in this file."),
+        (
+            workbook([["Name", "Art"]]),
+            "pets.xlsx",
+            "There are no pets in this file. If another sheet of a workbook has them, write the name of that sheet.",
+        ),
         (workbook([["column"] * 200, ["x"] * 200]), "pets.xlsx", "Line 1: more than 60 columns: delete all but"),
         (b"Foo,Bar\n" + b"x,y\n" * 10_001, "pets.txt", "The file has more than 10,000 pets."),
         ("name\n" + "Rex\n" * (MAX_BYTES // 4), "pets.csv", "the limit is 39.1\xa0MB. Split it, or"),
