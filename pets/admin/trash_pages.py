@@ -56,6 +56,11 @@ class TrashAdmin(ReadOnlyPages):
     def deleted_by(self, trashed: TrashedPet) -> str:
         return trashed.event.account_name
 
+    def get_search_results(self, request: HttpRequest, queryset: QuerySet[Any], search_term: str) -> Any:
+        """Find a pet by its ID, by the index of records, or else by parts of texts, which reads those of all pets."""
+        with_id = queryset.filter(record_id=search_term.strip().lower())
+        return (with_id, False) if with_id.exists() else super().get_search_results(request, queryset, search_term)
+
     # Permissions.
 
     def has_view_permission(self, request: HttpRequest, obj: TrashedPet | None = None) -> bool:

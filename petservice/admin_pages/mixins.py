@@ -1,5 +1,6 @@
 """Mixins of the pages of several apps: who may use them, how their lists search, and how they show a record."""
 
+from itertools import islice
 from typing import Any
 
 from django.contrib import admin
@@ -7,7 +8,7 @@ from django.db.models import QuerySet, TextChoices
 from django.http import HttpRequest
 from django.utils.html import format_html
 
-from petservice.admin_pages.bounded_paginator import BoundedChangeList, BoundedPaginator
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED, BoundedChangeList, BoundedPaginator
 from petservice.db.folding import fold
 
 
@@ -22,21 +23,22 @@ class BoundedSearch(admin.ModelAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Find the rows that have each word of the search in one of their texts.
+        """Find the rows that have each word of the search in one of their texts, as many as a list counts.
 
         The words are compared here, because SQLite knows the case of ASCII letters only.
         """
         if not (words := fold(search_term).split()):
             return queryset, False
-        found = []
-        for pk, *texts in queryset.values_list("pk", *self.get_search_fields(request)):
-            folded = [fold(text) for text in texts]
-            if all(any(word in text for text in folded) for word in words):
-                found.append(pk)
-        return queryset.filter(pk__in=found), False
+        rows = queryset.prefetch_related(None).values_list("pk", *self.get_search_fields(request)).iterator()
+        found = (pk for pk, *texts in rows if _has_all(words, [fold(text) for text in texts]))
+        return queryset.filter(pk__in=[*islice(found, MAX_COUNTED + 1)]), False
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         return lookup in self.allowed_lookups
+
+
+def _has_all(words: list[str], texts: list[str]) -> bool:
+    return all(any(word in text for text in texts) for word in words)
 
 
 class AdministratorsOnly(admin.ModelAdmin):
