@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.running.checkout import unpack_revision
-from tests.service import ROOT, SERVE, manage, running_service
+from tests.service import ROOT, SERVE, log_in, manage, running_service
 
 pytestmark = pytest.mark.faults
 
@@ -54,6 +54,13 @@ def assert_has(client: httpx.Client, pets: list[dict[str, Any]]) -> None:
     assert client.get("/v1/store/inventory").json() == {"available": len(pets), "pending": 0, "sold": 0}
 
 
+def assert_fails_for_staff(client: httpx.Client) -> None:
+    """Assert that the admin of the release lets no one in, as deployment.md says."""
+    client.get("/admin/login/")
+    form = {"username": "ada", "password": "a long one", "csrfmiddlewaretoken": client.cookies["csrftoken"]}
+    assert client.post("/admin/login/", data=form).status_code == 500
+
+
 def test_nothing_is_lost_by_going_back_a_version_and_forward_again(
     tmp_path: Path, empty_postgresql_url: str, released: Path
 ) -> None:
@@ -70,6 +77,7 @@ def test_nothing_is_lost_by_going_back_a_version_and_forward_again(
     with running_service(tmp_path, **now) as service, service.client(key) as client:
         assert_has(client, pets)
         pets.append(create(client, "Tom"))
+        service.create_staff("ada", "a long one")
 
     without_migrating = {"command": run_released(released, "serve"), **variables}
     with running_service(tmp_path, **without_migrating) as service, service.client(key) as client:
@@ -80,8 +88,13 @@ def test_nothing_is_lost_by_going_back_a_version_and_forward_again(
         run = [sys.executable, *run_released(released, "reconcile_inventory")]
         recounted = subprocess.run(run, env=service.environment, check=True, capture_output=True, text=True)
         assert recounted.stdout.splitlines()[0] == "available: 4"
+        assert_fails_for_staff(client)
+        refused = subprocess.run(create_key, env=service.environment, capture_output=True, text=True)
+        assert "audit_auditentry" in refused.stderr
 
     with running_service(tmp_path, **now) as service, service.client(key) as client:
         assert_has(client, pets)
         assert create(client, "Polly", **once) == pets[1]
+        log_in(client, "ada", "a long one")
+        assert service.execute("SELECT count(*) FROM apikeys_apikey") == [(1,)]
     assert "corrected" not in manage("reconcile_inventory", **variables).stdout

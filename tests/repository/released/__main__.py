@@ -1,8 +1,8 @@
 """`python -m tests.repository.released REVISION` makes the databases of a release, which later versions must upgrade.
 
 It runs the code of the revision in its own folder, with the packages of this environment, and writes `sqlite.gz`,
-`postgresql.sql` and `keys.txt` next to this file. The databases have pets, a key, accounts, history, a session and an
-idempotency record. Run it after a release, with the release's tag.
+`postgresql.sql` and `keys.txt` next to this file. The databases have pets, a key, accounts, history, an audit, changes
+that can be undone, a deleted pet, a session and an idempotency record. Run it after a release, with the release's tag.
 """
 
 import gzip
@@ -16,13 +16,18 @@ from tests.faults.servers import PROGRAMS
 from tests.running.checkout import unpack_revision
 
 HERE = Path(__file__).resolve().parent
-PETS = '{"name": "Zoë", "tag": "Cat"}\n{"name": "Барсик", "status": "sold"}\n{"name": "Rex", "tag": "dog"}\n'
+PETS = """
+{"name": "Zoë", "tag": "Cat"}
+{"name": "Барсик", "status": "sold"}
+{"name": "Rex", "tag": "dog"}
+{"name": "Max", "tag": "cat"}
+"""
 
 
 def fill(code: Path, database: Database) -> str:
     """Fill an empty database with the code of the release, and return its API key."""
     database.run("manage.py", "migrate", "--verbosity", "0", folder=code)
-    (file := database.folder / "pets.jsonl").write_text(PETS)
+    (file := database.folder / "pets.jsonl").write_text(PETS.lstrip())
     database.run("manage.py", "import_pets", file, folder=code)
     key = database.run("manage.py", "create_api_key", "Acme", folder=code)
     use = f"import os\nos.environ['KEY'] = {key!r}\n{(HERE / 'use.py').read_text()}"

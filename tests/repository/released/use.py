@@ -1,4 +1,4 @@
-"""Use a database as a client and as staff do, and log in at the end. A management shell of a release runs this file."""
+"""Use a database as a client and as staff do, who log in. A management shell of a release runs this file."""
 
 import os
 
@@ -16,3 +16,7 @@ staff.force_login(bob)
 rex = Pet.objects.get(name="Rex")
 page = f"/admin/pets/pet/{rex.pk}/change/"
 assert staff.post(page, {"name": "Rex", "tag": "dog", "status": "sold"}).status_code == 302
+pets = "/admin/pets/pet/?q=Max"
+selection = {"select_across": "1", "_selected_action": Pet.objects.get(name="Max").pk}
+assert staff.post(pets, {"action": "delete_selected", "post": "yes"} | selection).status_code == 302
+assert not Pet.objects.filter(name="Max").exists()
