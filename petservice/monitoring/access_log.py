@@ -3,12 +3,12 @@
 import os
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 from django.http import HttpRequest
@@ -17,9 +17,6 @@ from petservice.monitoring.logs import trace_id
 from petservice.monitoring.redaction import without_keys
 from petservice.monitoring.telemetry import describe_request, request_span, sends_spans, trace_id_of
 from petservice.paths import PROBES, STATIC
-
-if TYPE_CHECKING:
-    from petservice.monitoring.metrics import Metrics  # to be imported only where metrics are configured
 
 # The route of a request that matched no URL pattern: an unknown path, or a request that was refused earlier.
 NO_ROUTE = "no_route"
@@ -76,11 +73,11 @@ current_record: ContextVar[AccessRecord | None] = ContextVar("current_record", d
 class AccessLog:
     """A recorder of one worker's requests, in log lines or in metrics or in both."""
 
-    def __init__(self, descriptor: int | None, metrics: "Metrics | None") -> None:
-        """Create a recorder that writes lines to this file descriptor, if there is one."""
+    def __init__(self, descriptor: int | None, count: Callable[[AccessRecord, float], None] | None) -> None:
+        """Create a recorder that writes lines to this file descriptor and calls `count` for metrics, if given."""
         self._descriptor = descriptor
         self._process = os.getpid()
-        self.metrics = metrics
+        self._count = count
 
     def begin_trace(self, record: AccessRecord, headers: Iterable[tuple[bytes, bytes]]) -> None:
         """Begin the trace of a request that has arrived, and its span."""
@@ -95,8 +92,8 @@ class AccessLog:
         """Write the record of a request that has ended, or whose client has disconnected, and end its span."""
         seconds = time.monotonic() - record.started
         record.status = record.status or CLIENT_LEFT
-        if self.metrics is not None:
-            self.metrics.count(record, seconds)
+        if self._count is not None:
+            self._count(record, seconds)
         if self._descriptor is not None:
             self._write_line(record, seconds, self._descriptor)
         if record.span is not None:

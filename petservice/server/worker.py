@@ -55,7 +55,8 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         self.application = self.wsgi
         telemetry.start()
         descriptor = sys.stderr.fileno() if settings.LOG_FORMAT == "json" else None
-        self.application.access_log = AccessLog(descriptor, self._metrics())
+        self.metrics = self._metrics()
+        self.application.access_log = AccessLog(descriptor, self.metrics and self.metrics.count)
         # With DEBUG, the API has pages for browsers. The folder may be removed.
         if settings.FAST_PATH and not settings.DEBUG and find_spec("petservice.fastpath"):
             from petservice.fastpath.application import FastPath
@@ -105,8 +106,8 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         now = time.monotonic()
         for connection in list(self.connections):
             connection.close_overdue(now)
-        if self.application.access_log.metrics is not None:
-            self.application.access_log.metrics.sample(self.application, self.connections, health.database)
+        if self.metrics is not None:
+            self.metrics.sample(self.application, self.connections, health.database)
 
     async def _stop(self) -> None:
         """Let running requests finish, and respond to further ones with `Connection: close`."""
@@ -127,7 +128,7 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             await asyncio.sleep(0.05)
         if self.application.fast_path is not None:
             self.application.fast_path.close()
-        if self.application.access_log.metrics is not None:
-            self.application.access_log.metrics.write_counts()
+        if self.metrics is not None:
+            self.metrics.write_counts()
         for listener in self.sockets:
             listener.sock.close()
