@@ -13,7 +13,7 @@ from petservice.admin_pages.created_once import FormOnce
 from petservice.admin_pages.merging_form import MergingForm
 from petservice.db.folding import fold
 from petservice.journal.recording import COMMAND
-from petservice.journal.sentences import changes_by
+from petservice.journal.sentences import changes_of_form
 
 # Scripts with letters that look like those of another one, as Unicode names them.
 _ALIKE = frozenset({"LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE"})
@@ -84,7 +84,7 @@ class AccountForm(MergingForm):
 
     def change_texts(self) -> list[str]:
         """Describe the changes, before they are saved."""
-        texts = [changes_by(self, "username", "full_name")]
+        texts = [changes_of_form(self, "username", "full_name")]
         if "role" in self.changed_data:
             texts.append(f"Role changed from {self.instance.role_text} to {self.cleaned_data['role']}.")
         if not self.instance.is_staff:

@@ -11,7 +11,7 @@ from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.admin_pages.staff_page import staff_page
 from petservice.journal.models import Event, Item
 from petservice.journal.recording import add_event, type_of
-from petservice.journal.sentences import changes_by
+from petservice.journal.sentences import changes_of_form
 
 _PER_PAGE = 100
 
@@ -42,7 +42,7 @@ class JournalPages(admin.ModelAdmin):
         return record
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
-        return "Added." if add else changes_by(form)
+        return "Added." if add else changes_of_form(form)
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         return add_event(request, self.addition_kind, target=obj, message=message)

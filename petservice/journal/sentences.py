@@ -42,7 +42,7 @@ def sentence(item: Item) -> str:
     return start + " ".join(changed(field, before[field], after[field]) for field in sorted(after))
 
 
-def changes_by(form: Any, *names: str) -> str:
+def changes_of_form(form: Any, *names: str) -> str:
     """Describe the changes that a form has made to a record, if any, or those of the fields with these names."""
     return " ".join(_change_of(form, name) for name in form.changed_data if not names or name in names)
 

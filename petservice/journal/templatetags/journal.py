@@ -22,6 +22,6 @@ def isolated(text: Any) -> SafeString:
 
 
 @register.filter
-def history_page(record_type: str) -> str:
-    """Return the name of the page with a record's history, which the admin may lack."""
+def history_url_name(record_type: str) -> str:
+    """Return the name of the URL of a record's history, which the admin may lack."""
     return f"admin:{record_type.replace('.', '_')}_history"
