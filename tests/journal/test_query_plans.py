@@ -11,8 +11,10 @@ from django.db.models import QuerySet
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
+from petservice.journal import retention
 from petservice.journal.filters import EventFilterForm
 from petservice.journal.models import Event, Item
 from tests.query_plans import plan_of
@@ -74,6 +76,24 @@ def test_a_page_counts_and_reads_only_entries_that_pass(admin_client: Client) ->
     queries: list[Any] = [query["sql"] for query in captured if 'FROM "journal_event"' in query["sql"]]
     assert f"LIMIT {MAX_COUNTED + 1}" in queries[0]
     assert "LIMIT 1" in queries[1]
+
+
+def test_a_login_reads_no_old_changes_of_records_to_remove_old_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "MAX_REMOVED", 1)
+    Event.objects.bulk_create(Event(kind="changed", at=datetime(2020, 1, 1, tzinfo=UTC)) for _ in range(3000))
+    Event.objects.bulk_create(Event(kind="login", at=timezone.now()) for _ in range(300))
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE journal_event")
+            cursor.execute("SET LOCAL enable_seqscan = off")
+
+    with CaptureQueriesContext(connection) as captured:
+        retention.remove_old_events()
+
+    plans = [plan_of(query["sql"]) for query in captured]
+    assert len(plans) == 2
+    assert [plan for plan in plans if not re.search(r"journal_(kind|address)\b", plan)] == []
+    assert [plan for plan in plans if "TEMP B-TREE" in plan or "Sort" in plan] == []
 
 
 @pytest.fixture
