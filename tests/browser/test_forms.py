@@ -42,6 +42,38 @@ def test_leaving_a_form_with_unsaved_input_asks_first(staff_page: Page, site: Se
     assert asked == ["beforeunload"], "the chosen groups"
 
 
+def test_a_form_that_is_saved_after_the_back_button_adds_nothing_again_and_overwrites_nothing(
+    staff_page: Page, site: Service
+) -> None:
+    staff_page.on("dialog", Dialog.accept)
+    save = staff_page.get_by_role("button", name="Save", exact=True)
+    for url, message in (("pets/pet/add/", "was sent already"), ("apikeys/apikey/add/", "was already submitted")):
+        staff_page.goto(f"/admin/{url}")
+        staff_page.get_by_label("Name:").fill("Only once")
+        save.click()
+        expect(save).to_have_count(0)
+        staff_page.go_back()
+        expect(staff_page.get_by_label("Name:")).to_have_value("Only once")
+        save.click()
+        expect(staff_page.get_by_text(message)).to_be_visible()
+    staff_page.goto("/admin/pets/pet/add/?tag=twin&status=available")
+    for _ in range(2):  # the page that follows has the same URL and another form
+        staff_page.get_by_label("Name:").fill("Twin")
+        staff_page.get_by_role("button", name="Save and add another").click()
+        expect(staff_page.get_by_text("“Twin” added.")).to_be_visible()
+        expect(staff_page.get_by_label("Name:")).to_have_value("")
+
+    (pet,) = make(site, {"name": "Shared"})
+    staff_page.goto(f"/admin/pets/pet/{pet}/change/")
+    staff_page.get_by_label("Name:").fill("Mine")
+    staff_page.goto("/admin/")
+    site.execute("UPDATE pets_pet SET name = 'Theirs' WHERE id = %s", pet)
+    staff_page.go_back()
+    expect(staff_page.get_by_label("Name:")).to_have_value("Mine")
+    save.click()
+    expect(staff_page.get_by_text("Their value: Theirs")).to_be_visible()
+
+
 def test_saving_a_form_and_sending_a_wrong_one_again_ask_nothing(staff_page: Page) -> None:
     staff_page.on("dialog", Dialog.dismiss)
     staff_page.goto("/admin/pets/pet/add/")
