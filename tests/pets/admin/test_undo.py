@@ -212,6 +212,7 @@ def test_a_change_that_was_undone_stays_on_all_pages_with_the_name_of_the_person
         page = text_of(staff.get(url)).replace("</dt><dd>", " ")
         assert page.count("Undone by admin") == 1, url
         assert undo_url(changed) not in page, url
+    assert "Undone: 1 pet marked as sold. By admin." in text_of(staff.get(reverse("admin:index")))
     Event.objects.update(at=timezone.now() - Event.UNDO_PERIOD)
     assert names(staff, RECENT) == []
     assert histories(staff, pet) == [
