@@ -38,8 +38,8 @@ class TrashAdmin(ReadOnlyPages):
     empty_list = "The trash is empty. A deleted pet stays here for 30 days, and can be put back."
     list_per_page = 50
 
-    def tag(self, trashed: TrashedPet) -> str | None:
-        return trashed.pet.tag
+    def tag(self, trashed: TrashedPet) -> str:
+        return trashed.pet.tag or self.get_empty_value_display()
 
     def status(self, trashed: TrashedPet) -> str:
         return status_badge(trashed.pet)

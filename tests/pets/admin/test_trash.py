@@ -125,6 +125,7 @@ def test_a_deleted_pet_and_an_imported_one_with_its_id_are_both_in_the_trash(sta
         page = staff.get(detail(pet)).content.decode()
         assert rex.pk in page
         assert page.count("<td>Deleted.</td>") == 2
+        assert "None" not in page  # in place of a tag
     key = row_of(rex).pk
     taken, back = put_back(staff, key, select_across=1)
     assert taken == "A pet with the same ID exists already, so these stay in the trash: Rex."
