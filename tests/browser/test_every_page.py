@@ -171,6 +171,14 @@ def test_the_keyboard_and_a_click_above_a_bar_open_the_pets_of_a_day_of_the_char
         expect(staff_page.get_by_label(label)).to_have_value(day)
 
 
+def test_the_dashboard_on_paper_has_the_table_of_the_tags(staff_page: Page) -> None:
+    staff_page.emulate_media(media="print")
+    staff_page.goto("/admin/")
+    expect(staff_page.get_by_role("columnheader", name="Median days in stock")).to_be_visible()
+    expect(staff_page.get_by_text("Show as a table")).to_be_hidden()
+    expect(staff_page.get_by_role("link", name="Add pet")).to_be_hidden()
+
+
 def open_window(browser: Browser, site: Service) -> tuple[Page, list[str]]:
     """Return an empty page of a logged-in administrator, and a list of the problems that the browser reports later."""
     context = browser.new_context(base_url=site.url)

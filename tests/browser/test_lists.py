@@ -201,7 +201,7 @@ def test_a_long_name_keeps_its_direction_and_the_size_of_the_link_to_its_history
 
 
 def test_paper_has_the_title_the_filters_the_rows_and_their_number_only(staff_page: Page, site: Service) -> None:
-    make(site, *({"name": "Paper", "tag": "sheet"} for _ in range(60)))
+    make(site, {"name": f"Paper {'W' * 249}"}, *({"name": "Paper", "tag": "sheet"} for _ in range(59)))
     staff_page.emulate_media(media="print")
     staff_page.set_viewport_size({"width": 700, "height": 1000})  # the width of a sheet without its margins
     staff_page.goto(f"{PETS}?q=paper&status__exact=available")
@@ -217,6 +217,9 @@ def test_paper_has_the_title_the_filters_the_rows_and_their_number_only(staff_pa
     staff_page.set_viewport_size({"width": 1440, "height": 900})
     staff_page.get_by_role("link", name="Print", exact=True).click()
     expect(staff_page.locator("tbody tr")).to_have_count(60)
+    for media in ("print", "screen"):
+        staff_page.emulate_media(media=media)
+        assert box(staff_page.get_by_role("row").nth(1))["height"] < 40, "a long name leaves the times on one line"
     expect(staff_page.get_by_text("60 pets: Search “paper”, Status “Available”.")).to_be_visible()
     staff_page.evaluate("() => { window.print = () => { document.title = 'printed' } }")
     staff_page.get_by_role("button", name="Print").click()
