@@ -196,8 +196,13 @@ def test_a_long_name_keeps_its_direction_and_the_size_of_the_link_to_its_history
     make(site, {"name": f"سيمبا {'Junior ' * 20}"})
     staff_page.goto(f"{PETS}?q=junior")
 
-    expect(staff_page.locator("#result_list tbody th a")).to_have_css("unicode-bidi", "plaintext")
+    link = staff_page.locator("#result_list tbody th a")
     assert box(staff_page.get_by_role("link", name=re.compile("^History of")))["height"] >= 24
+    expect(link).to_have_css("unicode-bidi", "plaintext")
+    # The names of accounts and keys are in other columns, and beside the fields.
+    expect(staff_page.locator(".field-created_by_key")).to_have_css("unicode-bidi", "plaintext")
+    link.click()
+    expect(staff_page.locator(".field-created_by_key .readonly")).to_have_css("unicode-bidi", "plaintext")
 
 
 def test_paper_has_the_title_the_filters_the_rows_and_their_number_only(staff_page: Page, site: Service) -> None:
