@@ -16,9 +16,11 @@ CONTEXT = {"exclude": DEFECTS_OF_DJANGO + REPEATED_ROWS}
 
 # Runs all rules of axe on the page, or those of a list. Preloading would load our style sheets a second time, which the
 # content security policy of the page blocks. The result has only the violations, because the report of what passed
-# takes longer than the checks. The rule on regions is advice, and one of the slowest.
+# takes longer than the checks. The rule on regions is advice, and one of the slowest. The rule on the size of targets
+# is off by default.
 RUN = """async ([context, rules]) => {
-    const options = {preload: false, resultTypes: ["violations"], rules: {region: {enabled: false}}};
+    const switched = {region: {enabled: false}, "target-size": {enabled: true}};
+    const options = {preload: false, resultTypes: ["violations"], rules: switched};
     return (await axe.run(context, rules.length ? {...options, runOnly: rules} : options)).violations;
 }"""
 
