@@ -69,6 +69,8 @@ def test_pets_whose_status_someone_else_changed_are_left_alone_and_named(staff: 
     assert dict(Pet.objects.values_list("name", "status")) == statuses
     assert histories(staff, pets[0]) == [("bea", "Status changed from available to pending.")]
     assert histories(staff, pets[2])[0] == ("admin", "Status changed from available to sold.")
+    (alone,) = messages(act(staff, "mark_as_sold", versions, pets[0]))  # which says all
+    assert alone == "1 pet was not changed, because someone else changed it in the meantime: “Rex” (status pending)."
     bo = Pet.objects.get(name="Bo")
     assert messages(act(staff, "mark_as_sold", versions, bo)) == [NOTHING_CHANGED]
     assert histories(staff, bo) == []
