@@ -22,12 +22,15 @@ def of_command(name: str) -> str:
 
 
 def parsed(text: str | None) -> tuple[str, str]:
-    """Return the prefix of the API key that a stored text names, if any, and the name of the creator at that time."""
+    """Return the prefix of the API key that a stored text names, if any, and the creator for pages.
+
+    It is the name of the account or the key at that time. A command is called as in the filter.
+    """
     if not text:
         return "", "unknown"
     kind, _, name = text.partition(" ")
     if kind != "key":
-        return "", name
+        return "", KINDS["import"][0] if kind == "command" else name
     key_prefix, _, name = name.partition(" ")
     return key_prefix, name
 

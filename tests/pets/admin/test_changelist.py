@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from pets import creator
 from pets.admin.lists import suggestions
 from pets.models import Pet
 from pets.search.words import search
@@ -192,11 +193,13 @@ def test_staff_see_who_created_a_pet_and_without_permission_for_keys_only_that_i
     client.post("/v1/pets", {"name": "By retry"}, content_type="application/json", headers={"Idempotency-Key": "once"})
     submit(staff, reverse("admin:pets_pet_add"), "pet_form", {"name": "By staff"})
     Pet.objects.create(name="By SQL")
+    Pet.objects.create(name="By file", created_by=creator.of_command("import_pets"))
 
     link = f'<a href="/admin/apikeys/apikey/?q={key[:18]}">Acme&#x27;s web shop</a>'
-    assert creators(staff) == {"By client": link, "By retry": link, "By staff": "admin", "By SQL": "unknown"}
+    others = {"By staff": "admin", "By SQL": "unknown", "By file": "Import command"}
+    assert creators(staff) == {"By client": link, "By retry": link} | others
     client = staff_with(PETS_AND_INVENTORY)
-    assert creators(client) == {"By client": "API", "By retry": "API", "By staff": "admin", "By SQL": "unknown"}
+    assert creators(client) == {"By client": "API", "By retry": "API"} | others
     for one in (client, staff):
         page = one.get(page_of(Pet.objects.get(name="By SQL"))).content.decode()
         assert '<div class="readonly">unknown</div>' in page
