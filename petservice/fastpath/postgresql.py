@@ -20,7 +20,7 @@ from petservice.fastpath.statements import Insert, Rows, Statements, names
 from petservice.fastpath.usual import UsualRequest
 from petservice.monitoring.counters import count
 
-# Number of connections for reads, and of those for inserts, so that none waits for a statement of the other kind.
+# Number of connections for reads. One more is for inserts, so that neither waits for a statement of the other kind.
 _CONNECTIONS = 3
 # Seconds after which a request that waits for a connection runs no statement, and that a statement may run.
 _TIMEOUT = 5.0
@@ -74,7 +74,7 @@ class PostgreSQL:
             pet=f"{self._pet.into} SELECT {', '.join(pet_values[field.attname] for field in self._pet.fields)}",
             id=pet["id"],
         )
-        self._creations = SharedWrites(self._write, at_once=_CONNECTIONS)
+        self._creations = SharedWrites(self._write)
         self._reading, self._writing = Connections(), Connections()
 
     async def find(self, key: str, request: UsualRequest) -> tuple[int, Rows | None] | None:

@@ -18,9 +18,6 @@ from petservice.fastpath.shared_writes import SharedWrites
 from petservice.fastpath.statements import Insert, Rows, Statements, names
 from petservice.fastpath.usual import UsualRequest
 
-# Seconds that an insert waits for others to join its transaction. Writing to a disk takes longer than that.
-_GATHERING_INTERVAL = 0.001
-
 
 class _Creation(NamedTuple):
     """The parameters of a new pet, and those of the record of its Idempotency-Key, if it has one."""
@@ -41,7 +38,7 @@ class SQLite:
         self._pet = Insert(Pet)
         self._record = Insert(IdempotencyRecord)
         self._once = f"ON CONFLICT DO NOTHING RETURNING {names(IdempotencyRecord)['pet_id']}"
-        self._creations = SharedWrites(self._write, at_once=1, gathering_interval=_GATHERING_INTERVAL)
+        self._creations = SharedWrites(self._write)
         self._thread = ThreadPoolExecutor(1, "fastpath-writer")
         # The connection of the thread, once it has one. Closing it rolls back.
         self._writer: Any = None

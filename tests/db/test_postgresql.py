@@ -29,7 +29,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has none of this")
 
 # Maximum number of connections of each worker, as petservice/docs/deployment.md says.
-CONNECTIONS = 14
+CONNECTIONS = 12
 LIMITS = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
 # Defaults of the database with which requests and commands would fail, or would write and find other texts.
 DEFAULTS = {
@@ -45,7 +45,7 @@ def one_worker(tmp_path: Path, migrated_url: str) -> Iterator[Service]:
         yield service
 
 
-def test_worker_opens_at_most_fourteen_lasting_connections_and_one_short_one(
+def test_worker_opens_at_most_twelve_lasting_connections_and_one_short_one(
     one_worker: Service, migrated_url: str
 ) -> None:
     key = one_worker.create_key()
