@@ -46,8 +46,10 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
 
     def run(self) -> None:
         """Serve requests until the worker is stopped."""
-        # Ctrl-C in a terminal reaches the workers too, but only the master decides how they stop.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # Terminals (at Ctrl-C and at their end) and `systemctl kill` send these to the workers too, but only the master
+        # decides what follows.
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR2):
+            signal.signal(number, signal.SIG_IGN)
         # Otherwise all workers would generate the same random numbers as the process that was forked.
         uuid_utils.reseed_rng()
         sys.setswitchinterval(SWITCH_INTERVAL)

@@ -98,6 +98,24 @@ def test_drain_refuses_readiness_alone_and_ends_at_a_second_signal_and_a_further
             assert service.process.wait(timeout=20) == 0
 
 
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGUSR2], ids=str)
+def test_requests_finish_if_a_signal_to_the_master_reaches_the_workers_as_well(
+    tmp_path: Path, connect: Connect, number: signal.Signals
+) -> None:
+    """A terminal that closes and `systemctl kill` send it to all processes."""
+    with service_with_test_endpoints(tmp_path) as service:
+        busy = connect(service)
+        busy.send(get("/held"))
+        wait_until(lambda: held_requests(tmp_path))
+
+        for pid in (*booted_workers(service), service.process.pid):
+            os.kill(pid, number)
+
+        wait_until(lambda: f"Handling signal: {number.name[3:].lower()}" in service.log.read_text())
+        release(tmp_path)
+        assert busy.response().status == 200
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("is_running", [True, False], ids=["running request", "half a request"])
 def test_quit_cuts_off_requests(tmp_path: Path, connect: Connect, is_running: bool) -> None:
