@@ -15,13 +15,22 @@ from petservice.fastpath.sqlite import SQLite
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def create_together(*creations: tuple[str, str, str | None]) -> list[Any]:
-    """Create pets, each with an API key, a name and maybe an Idempotency-Key, and return the outcomes or errors."""
+def create_together(*creations: tuple[str, str, str | None], leaving: int = 0) -> list[Any]:
+    """Create pets, each with an API key, a name and maybe an Idempotency-Key, and return the outcomes or errors.
+
+    The clients of the first ones, `leaving`, do not wait for the outcome.
+    """
     database = SQLite() if connection.vendor == "sqlite" else PostgreSQL()
 
     async def create() -> list[Any]:
         pets = ({"id": new_pet_id(), "name": name, "tag": None} for _, name, _ in creations)
-        waiting = (database.create(key, pet, once) for (key, _, once), pet in zip(creations, pets, strict=True))
+        waiting = [
+            asyncio.create_task(database.create(key, pet, once))
+            for (key, _, once), pet in zip(creations, pets, strict=True)
+        ]
+        await asyncio.sleep(0)
+        for task in waiting[:leaving]:
+            task.cancel()
         outcomes: list[Any] = await asyncio.gather(*waiting, return_exceptions=True)
         database.close()
         if isinstance(database, PostgreSQL):
@@ -41,6 +50,15 @@ def test_of_two_creations_with_one_idempotency_key_one_creates_a_pet(create_key:
     created = [name for name, (_, is_created) in zip(("Rex", "Tom"), outcomes, strict=True) if is_created]
     assert created == [pet.name]
     assert pet.pk == IdempotencyRecord.objects.get().pet_id
+
+
+def test_a_client_that_leaves_stops_no_creation_of_another(create_key: Callable[..., str]) -> None:
+    key = create_key()
+
+    _, outcome = create_together((key, "Rex", None), (key, "Tom", None), leaving=1)
+
+    assert outcome[1] is True
+    assert Pet.objects.filter(name="Tom").exists()
 
 
 def test_creations_with_several_api_keys_have_each_its_own_creator_and_rights(create_key: Callable[..., str]) -> None:
