@@ -148,27 +148,30 @@ def _try_addresses(config: Any) -> None:
             if isinstance(address, int):  # the descriptor of a socket
                 continue
             where = f"at unix:{address}" if isinstance(address, str) else f"at {':'.join(map(str, address))}"
-            _listen_for_a_moment(address)
+            _bind_for_a_moment(address, reuse_port=config.reuse_port)
     except (OSError, OverflowError, RuntimeError, ValueError) as error:  # also for a port that is no number
-        # Python adds the address in parentheses.
-        reason = (getattr(error, "strerror", None) or str(error)).partition(" (")[0]
+        reason = getattr(error, "strerror", None) or error
         raise CommandError(
             f"The service cannot listen {where} ({reason}): try --bind with another address, "
             "for example --bind 127.0.0.1:9000"
         ) from error
 
 
-def _listen_for_a_moment(address: Any) -> None:
-    if not isinstance(address, str):
-        is_ipv6 = ":" in address[0]
-        family = socket.AF_INET6 if is_ipv6 else socket.AF_INET
-        socket.create_server(address[:2], family=family, dualstack_ipv6=is_ipv6).close()  # as gunicorn listens
-        return
-    with socket.socket(socket.AF_UNIX) as client:
-        if client.connect_ex(address) == 0:  # gunicorn would take the address away from the program that has it
-            raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
-    if Path(address).is_socket():
-        Path(address).unlink()  # a killed service has left it
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(address)
-    Path(address).unlink()
+def _bind_for_a_moment(address: Any, *, reuse_port: bool) -> None:
+    """Bind a socket as gunicorn does, but without listening, because clients would connect and be cut off."""
+    if isinstance(address, str):
+        family = socket.AF_UNIX
+        with socket.socket(family) as client:
+            if client.connect_ex(address) == 0:  # gunicorn would take the address away from the program that has it
+                raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+        if Path(address).is_socket():
+            Path(address).unlink()  # a killed service has left it
+    else:
+        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+    with socket.socket(family) as bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if reuse_port:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        bound.bind(address)
+    if family == socket.AF_UNIX:
+        Path(address).unlink()

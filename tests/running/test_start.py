@@ -113,6 +113,15 @@ def test_address_that_a_service_cannot_have_is_refused(monkeypatch: pytest.Monke
             client.connect(path)  # the address still belongs to the program that had it
 
 
+def test_service_shares_an_address_by_gunicorn_s_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "setrlimit", lambda *arguments: None)  # of this process
+    with socket.create_server(("127.0.0.1", 0), reuse_port=True) as other:
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        monkeypatch.setenv("GUNICORN_CMD_ARGS", "--reuse-port")
+
+        assert WebServer(address).cfg.address == [other.getsockname()]
+
+
 def test_unusable_pair_of_tls_files_is_refused_in_one_sentence(tmp_path: Path) -> None:
     certificate, key = make_certificate(tmp_path)
     _, another_key = make_certificate(tmp_path / "other")
