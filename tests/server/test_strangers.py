@@ -35,6 +35,15 @@ def test_long_cookies_and_escapes_in_cookies_are_not_read() -> None:
     assert "n3999" not in cookies
 
 
+def test_parameters_of_a_long_content_type_are_not_read() -> None:
+    """Python takes quadratic time for them."""
+    sent = b"Content-Type: Multipart/Form-Data ; boundary=" + b'";' * 150
+
+    with closing(ReceivedRequest(scope_of(get("/admin/login/", sent)))) as request:
+        assert (request.content_type, request.content_params) == ("multipart/form-data", {})
+        assert request.META["CONTENT_TYPE"] == "Multipart/Form-Data "  # which others read
+
+
 def test_connections_of_an_address_are_limited(tmp_path: Path, migrated_url: str, connect: Connect) -> None:
     variables = {"DATABASE_URL": migrated_url, "FORWARDED_ALLOW_IPS": "192.0.2.1"}
     with service_with_test_endpoints(tmp_path, "--bind", "[::]:0", **variables) as service:
