@@ -34,7 +34,7 @@ from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.admin_pages.created_once import CreatedOnce
 from petservice.admin_pages.mixins import FactsBeside
 from petservice.api.validators import is_id
-from petservice.journal.pages import JournalPages
+from petservice.journal.record_pages import JournalPages
 
 
 def tags_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:

@@ -19,7 +19,7 @@ from petservice.admin_pages.mixins import ReadOnlyPages
 from petservice.admin_pages.wording import first_names
 from petservice.configuration.time_zone import moment
 from petservice.journal.models import Event
-from petservice.journal.pages import history_of, history_page, page_of
+from petservice.journal.record_pages import history_of, history_page, page_of
 from petservice.journal.recording import add_event, type_of
 
 

@@ -11,8 +11,8 @@ from operator import itemgetter
 from statistics import median_low
 from typing import IO
 
-from pets.files.columns import HEADER_WITHIN, known_columns, likely_header
 from pets.files.rows import INVISIBLE, VISIBLE, BrokenFileError, Rows, is_utf_16
+from pets.files.table_columns import HEADER_WITHIN, known_columns, likely_header
 from petservice.admin_pages.csv_files import unescape
 
 # Maximum number of characters that are read of a line, so that no line fills the memory.

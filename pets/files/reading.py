@@ -5,10 +5,10 @@ from contextlib import closing
 from itertools import islice
 from typing import IO
 
-from pets.files.columns import OWN, ColumnMapping, known_columns, values
 from pets.files.csv_rows import csv_rows
 from pets.files.json_pets import json_pets
 from pets.files.rows import KNOWN_COLUMNS, BrokenFileError, Line, Rows, checked, column_of
+from pets.files.table_columns import OWN, ColumnMapping, known_columns, values
 
 # Maximum number of columns with a name, which people can read, and of all columns, because each row takes time and
 # memory for every column of the header.

@@ -10,8 +10,8 @@ from zipfile import ZipFile
 
 from openpyxl import Workbook, load_workbook
 
-from pets.files.columns import HEADER_WITHIN, likely_header
 from pets.files.rows import VISIBLE, BrokenFileError, Rows
+from pets.files.table_columns import HEADER_WITHIN, likely_header
 from petservice.admin_pages.csv_files import unescape
 
 # Maximum number of bytes of all parts of a workbook, which may be compressed a thousandfold.

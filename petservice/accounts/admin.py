@@ -22,7 +22,7 @@ from petservice.admin_pages.mixins import AdministratorsOnly, BoundedSearch, Fac
 from petservice.admin_pages.staff_page import staff_page
 from petservice.configuration.time_zone import moment
 from petservice.journal.models import Event
-from petservice.journal.pages import JournalPages
+from petservice.journal.record_pages import JournalPages
 from petservice.sign_in import factors, login_limits
 
 

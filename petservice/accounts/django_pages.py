@@ -16,7 +16,7 @@ from petservice.accounts.groups import GROUPS
 from petservice.admin_pages.merging_form import MergingForm
 from petservice.admin_pages.mixins import AdministratorsOnly, BoundedSearch
 from petservice.journal.models import Event
-from petservice.journal.pages import JournalPages
+from petservice.journal.record_pages import JournalPages
 
 # The imports above have registered them.
 admin.site.unregister([User, Group, StaticDevice, TOTPDevice])

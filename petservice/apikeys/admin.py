@@ -25,7 +25,7 @@ from petservice.apikeys.forms import KeyForm, NewKeyForm, RotateForm
 from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
 from petservice.configuration.time_zone import day_of, moment
 from petservice.journal.models import Event
-from petservice.journal.pages import JournalPages
+from petservice.journal.record_pages import JournalPages
 from petservice.journal.recording import Change, add_event
 
 

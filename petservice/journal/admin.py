@@ -15,9 +15,9 @@ from django.utils import timezone
 from petservice.admin_pages.csv_files import escape, parts
 from petservice.admin_pages.mixins import AdministratorsOnly, ReadOnlyPages
 from petservice.admin_pages.staff_page import staff_page
-from petservice.journal.filters import EventFilterForm
+from petservice.journal.event_filters import EventFilterForm
 from petservice.journal.models import Event
-from petservice.journal.pages import page_of
+from petservice.journal.record_pages import page_of
 from petservice.journal.recording import COMMAND, add_event
 
 # Maximum number of events of a file, which the server sends as a whole: about 20 MB, made in a few seconds.

@@ -47,7 +47,7 @@ from petservice.sign_in.login_limits import counted_address, too_many_logins
 from store.services import inventory_drift
 
 if TYPE_CHECKING:
-    from petservice.fastpath.application import FastPath
+    from petservice.fastpath.answers import FastPath
 
 logger = logging.getLogger(__name__)
 

@@ -61,7 +61,7 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         self.application.access_log = AccessLog(descriptor, self.metrics and self.metrics.count)
         # With DEBUG, the API has pages for browsers. The folder may be removed.
         if settings.FAST_PATH and not settings.DEBUG and find_spec("petservice.fastpath"):
-            from petservice.fastpath.application import FastPath
+            from petservice.fastpath.answers import FastPath
 
             self.application.fast_path = FastPath()
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

@@ -17,7 +17,7 @@ from django.urls import reverse
 from pets.models import Pet
 from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.journal.models import Event, Item
-from petservice.journal.pages import JournalPages
+from petservice.journal.record_pages import JournalPages
 from petservice.journal.recording import add_event, type_of
 from tests.backoffice.clock import Clock
 from tests.backoffice.pages import csv_rows, messages

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.journal import retention
-from petservice.journal.filters import EventFilterForm
+from petservice.journal.event_filters import EventFilterForm
 from petservice.journal.models import Event, Item
 from tests.query_plans import plan_of
 

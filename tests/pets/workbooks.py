@@ -7,9 +7,9 @@ from typing import Any
 
 from openpyxl import Workbook
 
-from pets.files.columns import OWN
 from pets.files.reading import rows
 from pets.files.rows import BrokenFileError
+from pets.files.table_columns import OWN
 
 Cells = Iterable[Sequence[Any]]
 

@@ -25,11 +25,11 @@ from pets.admin.changes.import_questions import NO_PETS, TOO_MANY, QuestionsForm
 from pets.admin.changes.undo_pages import with_undo
 from pets.fields import EDITABLE
 from pets.files import import_diff
-from pets.files.columns import OWN, ColumnMapping
 from pets.files.csv_rows import ENCODINGS
 from pets.files.import_diff import RowChange, StaleError
 from pets.files.reading import checked_lines
 from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, BrokenFileError, Line
+from pets.files.table_columns import OWN, ColumnMapping
 from pets.models import ImportedFile, Pet, Upload
 from pets.models.pet import count_of_pets
 from pets.permissions import EDIT

@@ -12,9 +12,9 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from pets.fields import EDITABLE
-from pets.files.columns import DATES, ColumnMapping, in_utc, known_column, known_columns, known_status
 from pets.files.reading import rows
 from pets.files.rows import VISIBLE, BrokenFileError, column_of, exact_time
+from pets.files.table_columns import DATES, ColumnMapping, in_utc, known_column, known_columns, known_status
 from pets.models import ImportedFile, Pet, Upload
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.wording import first_names

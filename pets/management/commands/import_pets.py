@@ -19,11 +19,11 @@ from django.utils import timezone
 
 from pets import creator
 from pets.fields import new_pet_id
-from pets.files.columns import DATES, OWN, ColumnMapping
 from pets.files.csv_rows import ENCODINGS
 from pets.files.import_diff import errors_in
 from pets.files.reading import checked_lines
 from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, Line
+from pets.files.table_columns import DATES, OWN, ColumnMapping
 from pets.management.terminal import STANDARD_STREAM, all_or_nothing, format_of, progress
 from pets.models import ImportedFile, Pet
 from pets.models.pet import count_of_pets
