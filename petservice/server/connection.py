@@ -61,7 +61,8 @@ class Connection(asyncio.Protocol):
         self._client = client
         self._ended = ended
         # The bytes that followed a complete request, and the part of a body that the application has not received.
-        self._unread = self._body = b""
+        # The latter can grow by thousands of chunks, each of which would copy it if it were immutable.
+        self._unread, self._body = b"", bytearray()
         # Whether more of the body has arrived, or its end, and whether the client reads.
         self._more, self._writable = asyncio.Event(), asyncio.Event()
         self._writable.set()
@@ -158,7 +159,7 @@ class Connection(asyncio.Protocol):
                 self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             self._more.clear()
             await self._more.wait()
-        part, self._body = self._body, b""
+        part, self._body = bytes(self._body), bytearray()
         self._transport.resume_reading()
         return part
 
@@ -181,7 +182,7 @@ class Connection(asyncio.Protocol):
     def _next(self) -> None:
         """Begin with the next request."""
         self._parser.reset()
-        self._scope, self._body = None, b""
+        self._scope, self._body = None, bytearray()
         self._has_responded = False
         self._enter(State.IDLE, self._worker.cfg.keepalive)
         self._transport.resume_reading()

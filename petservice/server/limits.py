@@ -33,7 +33,7 @@ MAX_REQUEST_LINE = 8190
 MAX_HEADERS = 64
 MAX_HEADER_BYTES = 8190
 # Maximum number of bytes for one call of the parser. For each chunk of a body, the parser copies the rest of the bytes.
-MAX_PIECE_BYTES = 16 * 1024
+MAX_PIECE_BYTES = 4 * 1024
 # Number of bytes of a body, or of further requests, above which the service reads no more from a connection until it
 # has handled them.
 MAX_UNREAD_BYTES = 64 * 1024

@@ -81,6 +81,19 @@ async def test_body_in_chunks_of_one_byte_is_received_in_few_parts() -> None:
     assert len(parts) < 100
 
 
+async def test_a_chunk_of_one_byte_costs_the_same_in_a_long_body() -> None:
+    def seconds(number: int) -> float:
+        began = time.process_time()
+        client, _ = begun(get("/", CHUNKED) + b"1\r\nx\r\n" * number)
+        spent = time.process_time() - began
+        client.connection_lost(None)
+        return spent
+
+    short, long = (min(seconds(number) for _ in range(5)) for number in (2_000, 60_000))
+
+    assert long < 1.5 * 30 * short
+
+
 async def test_a_client_has_the_time_in_which_the_application_takes_nothing_of_its_body() -> None:
     """While all threads are busy, nothing more of an upload is read, so its client cannot send in time."""
     client, written = begun(post("guess", b"", length=2 * MAX_UNREAD_BYTES))
