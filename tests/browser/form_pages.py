@@ -108,6 +108,10 @@ def _second_factor(page: Page) -> Iterator[str]:
     secret = b32decode(page.locator("#secret").inner_text().replace(" ", ""))
     _enter_code(page, Authenticator(secret).code())
     codes = re.findall(r"<code>([a-z2-7-]{19})</code>", page.content())
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy codes").click()
+    page.get_by_text("Copied.").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()").split() == codes
     yield "recovery-codes"
     page.goto("/admin/second-factor/")
     yield "second-factor"
