@@ -43,7 +43,7 @@ def section(today: date) -> dict[str, Any]:
     counts: Any = cache.get_or_set(f"sales-per-day-{today}", lambda: _counts(days), DAYS_MAX_AGE)
     tags = cache.get_or_set(f"sales-by-tag-{today}", lambda: _tags(days), TAGS_MAX_AGE)
     rows = [[_day(kind, day, counts[kind][day]) for kind in _FIELDS] for day in reversed(days)]
-    totals = {kind: {"total": sum(counts[kind].values()), "url": _url(kind, days[-1], today)} for kind in _FIELDS}
+    totals = {kind: _totals(kind, days, [counts[kind][day] for day in days]) for kind in _FIELDS}
     largest = max(bar["count"] for row in rows for bar in row)
     return totals | {"rows": rows, "yesterday": rows[-2], "largest": largest, "tags": tags, "max_sales": MAX_SALES}
 
@@ -51,6 +51,12 @@ def section(today: date) -> dict[str, Any]:
 def _day(kind: str, day: date, count: int) -> dict[str, Any]:
     text = f"{count:,} pet{pluralize(count)} {kind}"
     return {"day": day, "count": count, "text": text, "url": _url(kind, day, day)}
+
+
+def _totals(kind: str, days: list[date], counts: list[int]) -> dict[str, Any]:
+    """Return the total of the days, newest first, and those of the two weeks before today, which is not over."""
+    url = _url(kind, days[-1], days[0])
+    return {"total": sum(counts), "url": url, "last_week": sum(counts[1:8]), "week_before": sum(counts[8:15])}
 
 
 def _url(kind: str, first: date, last: date) -> str:

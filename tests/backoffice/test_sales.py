@@ -77,6 +77,20 @@ def test_the_count_of_a_day_of_the_store_equals_its_list_of_pets_and_has_a_text(
 
 
 @pytest.mark.usefixtures("clock")
+def test_the_two_weeks_before_today_are_compared_and_each_monday_has_a_line(admin_client: Client) -> None:
+    for number, ago in enumerate((0, 1, 7, 8, 14, 15), start=1):
+        for _ in range(number):
+            sell(NOW - ago * DAY)
+
+    text = admin_client.get(INDEX).content.decode()
+
+    weeks = "to yesterday: 0 created and 5 sold. The seven days before: 0 created and 9 sold."
+    assert weeks in re.sub(r"\s+", " ", text)
+    before_lines = re.findall(r'matrix\(1 0 0 -1 (\d+)00 1000000\)">\s*<path class="line" d="M0 0V', text)
+    assert before_lines == ["0", "7", "14", "21", "28"]  # 9 February was a Monday
+
+
+@pytest.mark.usefixtures("clock")
 def test_the_table_of_tags_shows_what_is_available_and_was_sold_and_how_long_it_took(admin_client: Client) -> None:
     for stock in (1, 2, 9):
         sell(NOW - DAY, NOW - (1 + stock) * DAY, tag="dog")
