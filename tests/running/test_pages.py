@@ -90,11 +90,6 @@ def test_guide_is_a_page_with_its_sections_and_links(admin_client: Client, addre
             assert target.startswith("https://") or admin_client.get(target).status_code == 200, target
 
 
-@pytest.mark.django_db
-def test_the_guide_for_staff_needs_a_login(client: Client) -> None:
-    assert client.get("/admin/help/").headers["Location"] == "/admin/login/?next=/admin/help/"
-
-
 @pytest.fixture(params=["serve", *GUNICORN])
 def server(request: pytest.FixtureRequest, service: Service, plain_gunicorn: Callable[[str], Service]) -> Service:
     """The shared service, and plain gunicorn with each of its workers, in turn."""
