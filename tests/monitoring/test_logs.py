@@ -44,13 +44,6 @@ def test_error_has_its_traceback_in_one_line_with_the_id_of_its_request(observed
     assert "apikeys_apikey" in error["traceback"]
 
 
-def test_crash_outside_django_logs_one_request_and_one_error(with_test_endpoints: Observed) -> None:
-    line = line_of(with_test_endpoints, get("/v1/crash"))
-
-    assert (line["route"], line["status"]) == ("no_route", 500)
-    assert "RuntimeError: raised on purpose" in error_of(with_test_endpoints, line)["traceback"]
-
-
 def test_a_request_that_django_calls_suspicious_is_a_warning_of_one_line(service: Service) -> None:
     lists = ["/admin/pets/pet/", "/admin/auth/user/", "/admin/pets/trashedpet/"]
     urls = [f"{url}?{query}=1" for url in lists for query in ("first%0Asecond__regex", "_to_field")]
