@@ -3,7 +3,6 @@
 import gzip
 import re
 import sqlite3
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +17,7 @@ from django_migration_linter import MigrationLinter
 
 from tests.concurrent_write import only_on_postgresql
 from tests.databases import fresh_database_url
-from tests.service import ROOT, Service, log_in, manage, running_service, stopped_service
+from tests.service import ROOT, Service, log_in, running_service, stopped_service
 
 OURS = ["pets", "store", "accounts", "apikeys", "journal", "petservice"]
 # Published before any instance ran, and lock the table while they build indexes; or remove tables that only the admin
@@ -140,17 +139,6 @@ def test_a_migration_outside_a_transaction_that_was_not_recorded_is_repeated(tmp
                 service.execute("DELETE FROM django_migrations WHERE app = %s AND name = %s", *key)
         service.manage("migrate")
         assert schema_of(url) == schema_of(migrated_url)
-
-
-@pytest.mark.long
-def test_one_of_two_upgrades_at_the_same_time_waits_for_the_other(tmp_path: Path) -> None:
-    with fresh_database_url(tmp_path) as url, ThreadPoolExecutor(2) as pool:
-        load_released(url)
-        variables = {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(tmp_path)}
-        ended = [*pool.map(lambda _: manage("migrate", **variables), range(2))]
-
-    assert [one.returncode for one in ended] == [0, 0], ended
-    assert sum("Applying" in one.stdout for one in ended) == 1
 
 
 def schema_of(url: str) -> list[tuple[str, ...]]:
