@@ -149,14 +149,6 @@ def test_a_search_reads_the_full_text_index_and_only_the_pets_that_it_finds(admi
     assert len(found) == 1  # the page is read by the keys
 
 
-def test_the_first_sales_of_a_status_are_read_by_the_index_of_sales(plans: Plans) -> None:
-    for query in SALES:
-        (plan,) = [plan for sql, plan in plans[PETS + query].items() if "ORDER BY" in sql]
-        assert re.search(r"INDEX pets_pet_by_sale \(status|pets_pet_by_sale on[\s\S]*Index Cond: \(\(*status", plan), (
-            plan
-        )
-
-
 def test_a_list_without_pets_is_read_once(admin_client: Client) -> None:
     create_pet(name="Rex", tag="dog")
 
