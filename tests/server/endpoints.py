@@ -19,7 +19,7 @@ from django.http.response import HttpResponseBase
 
 from petservice.api import health, readiness
 from petservice.db.pending_migrations import missing_migrations
-from petservice.server import acceptor, limits, worker
+from petservice.server import acceptor, limits
 from petservice.server import application as server
 from petservice.server.connection import Connection
 from petservice.sign_in import login_limits
@@ -35,15 +35,6 @@ if "TEST_MEASUREMENT_INTERVAL" in os.environ:
     measurement_interval = float(os.environ["TEST_MEASUREMENT_INTERVAL"])
     health._STATE_INTERVAL = server.WATCH_INTERVAL = server.COUNT_INTERVAL = measurement_interval
 limits.LINGER = float(os.environ.get("TEST_LINGER", limits.LINGER))
-
-
-class NeverReadyWorker(worker.EventLoopWorker):
-    """A worker that never finishes its start, unless it is the first worker of its service."""
-
-    def init_process(self) -> None:
-        while self.age > 1:
-            time.sleep(0.01)
-        super().init_process()
 
 
 class EndpointsHandler(Handler):

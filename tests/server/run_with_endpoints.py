@@ -40,8 +40,6 @@ if __name__ == "__main__":
     PBKDF2PasswordHasher.iterations = 1  # logins would take a third of the processor time of some tests
     os.environ["GUNICORN_CMD_ARGS"] = shlex.join(sys.argv[1:])
     server = EndpointsServer(None)
-    if worker := os.environ.get("TEST_WORKER_CLASS"):
-        server.cfg.set("worker_class", worker)
     if forked := os.environ.get("TEST_FORKED"):
         os.register_at_fork(after_in_child=partial(stop_the_first_process_at_its_fork, Path(forked)))
     server.run()

@@ -132,19 +132,6 @@ def test_quit_cuts_off_requests(tmp_path: Path, connect: Connect, is_running: bo
         assert ("was sent SIGKILL" in service.log.read_text()) == is_running
 
 
-@pytest.mark.long
-def test_starting_worker_obeys_the_signal_to_stop(tmp_path: Path) -> None:
-    variables = {"WEB_CONCURRENCY": "2", "TEST_WORKER_CLASS": "tests.server.endpoints.NeverReadyWorker"}
-    with service_with_test_endpoints(tmp_path, **variables) as service:
-        wait_until(lambda: len(booted_workers(service)) == 2)
-
-        service.process.send_signal(signal.SIGTERM)
-
-        # Well before gunicorn would kill the remaining workers.
-        assert service.process.wait(timeout=20) == 0
-    assert "SIGKILL" not in service.log.read_text()
-
-
 def test_worker_obeys_a_signal_to_stop_that_reaches_it_in_its_fork(tmp_path: Path) -> None:
     with service_with_test_endpoints(tmp_path, TEST_FORKED=str(tmp_path / "forked")) as service:
         stopped, running = booted_workers(service)
