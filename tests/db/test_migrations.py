@@ -102,13 +102,6 @@ def test_a_search_finds_the_same_pets_when_their_table_was_copied() -> None:
     assert found() == ["Rex", "Kit"]
 
 
-@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has the words in the table of pets")
-def test_the_numbers_of_pets_are_a_key_which_sqlite_never_changes() -> None:
-    with migrated(COLUMN, CONSTRAINT), connection.cursor() as cursor:
-        cursor.execute("SELECT name FROM pragma_table_info('pets_pet') WHERE pk")
-        assert cursor.fetchall() == [("number",)]
-
-
 @pytest.mark.parametrize("is_repeated", [False, True], ids=["once", "after a run that was not recorded"])
 def test_concurrent_index_is_added_and_removed_forwards_and_backwards(is_repeated: bool) -> None:
     with connection.schema_editor(atomic=False) as editor:
