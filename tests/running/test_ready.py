@@ -1,18 +1,15 @@
 """/ready reports whether the database is available and has all migrations."""
 
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
 from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
-from django.test import Client, RequestFactory
+from django.test import Client
 
 from petservice.api import readiness
-from petservice.api.health import ready
 from petservice.db.pending_migrations import missing_migrations
 from tests.waiting import wait_until
 
@@ -47,39 +44,26 @@ def test_a_change_of_readiness_is_logged_once_with_its_reason(
     ]
 
 
-def results_during_a_check(function: Callable[[], Any], missing: int, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Return the results of four calls of a function that begin before the check of the database has ended."""
+def test_no_request_uses_a_database_without_migrations_while_the_first_check_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     checks, is_over = [], threading.Event()
 
     def check() -> int:
         checks.append(threading.current_thread())
         is_over.wait(30)
-        return missing
+        return 1
 
     monkeypatch.setattr(readiness, "missing_migrations", check)
     monkeypatch.setattr(readiness, "_INTERVAL", float("inf"))
+    monkeypatch.setattr(readiness.readiness, "missing_migrations", None)
     with ThreadPoolExecutor(4) as pool:
-        results = [pool.submit(function) for _ in range(4)]
+        results = [pool.submit(readiness.readiness.lacks_migrations) for _ in range(4)]
         wait_until(lambda: checks)
         is_over.set()
+
     assert len(checks) == 1
-    return [result.result() for result in results]
-
-
-def test_requests_during_a_check_of_the_database_wait_for_its_result(
-    rf: RequestFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    responses = results_during_a_check(lambda: ready(rf.get("/ready")), 0, monkeypatch)
-
-    assert [response.status_code for response in responses] == [200] * 4
-
-
-def test_no_request_uses_a_database_without_migrations_while_the_first_check_runs(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(readiness.readiness, "missing_migrations", None)
-
-    assert results_during_a_check(readiness.readiness.lacks_migrations, 1, monkeypatch) == [True] * 4
+    assert [result.result() for result in results] == [True] * 4
 
 
 def test_health_does_not_use_the_database(client: Client) -> None:
