@@ -58,14 +58,6 @@ def test_machine_without_a_place_for_temporary_files_is_refused(tmp_path: Path, 
     assert not has_first_account(tmp_path)
 
 
-@pytest.mark.long
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
-def test_service_runs_on_a_read_only_machine_with_the_directory_that_the_refusal_asks_for(unused: Path) -> None:
-    command = inside(*READ_ONLY, str(unused), "/dev/shm", command=SERVE)
-    with running_service(unused, command=command, DATABASE_URL="", TMPDIR=str(unused)):
-        assert has_first_account(unused)
-
-
 def test_upload_gets_a_page_if_there_is_no_more_place_for_its_file(tmp_path: Path, migrated_url: str) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
