@@ -74,6 +74,43 @@ def test_a_form_that_is_saved_after_the_back_button_adds_nothing_again_and_overw
     expect(staff_page.get_by_text("Their value: Theirs")).to_be_visible()
 
 
+def test_a_form_after_the_back_button_takes_a_saved_change_back_and_after_a_reload_it_is_another_form(
+    staff_page: Page, site: Service
+) -> None:
+    staff_page.on("dialog", Dialog.accept)
+    save, name = staff_page.get_by_role("button", name="Save", exact=True), staff_page.get_by_label("Name:")
+    (pet,) = make(site, {"name": "Before", "tag": "old"})
+    staff_page.goto(f"/admin/pets/pet/{pet}/change/")
+    for text in ("After", "Before"):
+        name.fill(text)
+        save.click()
+        expect(save).to_have_count(0)
+        assert site.execute("SELECT name FROM pets_pet WHERE id = %s", pet) == [(text,)]
+        staff_page.go_back()
+        expect(name).to_have_value(text)
+
+    name.fill("Mine")
+    staff_page.goto("/admin/")
+    site.execute("UPDATE pets_pet SET tag = 'first' WHERE id = %s", pet)
+    staff_page.go_back()
+    expect(staff_page.get_by_label("Tag:")).to_have_value("first")
+    site.execute("UPDATE pets_pet SET tag = 'second' WHERE id = %s", pet)
+    save.click()
+    expect(staff_page.get_by_text("That change was kept.")).to_be_visible()
+    assert site.execute("SELECT name, tag FROM pets_pet WHERE id = %s", pet) == [("Mine", "second")]
+
+    staff_page.goto("/admin/pets/pet/add/")
+    for _ in range(2):
+        name.fill("Double")
+        save.click()
+        expect(staff_page.get_by_text("“Double” added.")).to_be_visible()
+        staff_page.go_back()
+        expect(name).to_have_value("Double")
+        name.press("End")  # the browser asks about unsaved input only after a gesture
+        staff_page.reload()
+        expect(name).to_have_value("")
+
+
 def test_saving_a_form_and_sending_a_wrong_one_again_ask_nothing(staff_page: Page) -> None:
     staff_page.on("dialog", Dialog.dismiss)
     staff_page.goto("/admin/pets/pet/add/")

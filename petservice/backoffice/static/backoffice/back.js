@@ -3,13 +3,37 @@
 "use strict";
 
 {
-    // The values that the form had at first show what others have changed since.
-    const first = [...document.querySelectorAll("[name^=initial-]")];
-    const isBack = performance.getEntriesByType("navigation")[0].type === "back_forward";
-    if (isBack) first.forEach((field, number) => { field.value = history.state?.first?.[number] ?? field.value; });
-    // Not on a response to a form, which browsers would then reload without the form.
-    if (first.length && !document.querySelector(".errornote")) {
-        history.replaceState({...history.state, first: first.map(({value}) => value)}, "");
+    const hidden = () => [...document.querySelectorAll("[name^=initial-]")];
+    const form = hidden()[0]?.form;
+    const keepValues = () => {
+        // Not on a response to a form, which browsers would then reload without the form.
+        if (!form || document.querySelector(".errornote")) return;
+        history.replaceState({...history.state, first: hidden().map(({name, value}) => ({name, value}))}, "");
+    };
+
+    // The values that the form had at first show what others have changed since. A field that has the present value was
+    // not changed, or its change is saved.
+    const restoreValues = () => {
+        const isPresent = ({name, value}) => {
+            const field = form.elements[name.slice("initial-".length)];
+            return field && !field.multiple && field.value === value;
+        };
+        const names = new Set(hidden().filter(isPresent).map(({name}) => name));
+        hidden().filter(({name}) => !names.has(name)).forEach((field) => field.remove());
+        const earlier = history.state.first.filter(({name}) => !names.has(name));
+        form.append(...earlier.map((one) => Object.assign(document.createElement("input"), {type: "hidden", ...one})));
+    };
+
+    if (performance.getEntriesByType("navigation")[0].type !== "back_forward") {
+        // A page that was reloaded has another form.
+        if (history.state?.sent) history.replaceState({...history.state, sent: null}, "");
+        keepValues();
+    } else {
+        // Before this event, browsers have not restored all fields.
+        addEventListener("pageshow", () => {
+            if (form && history.state?.first) restoreValues();
+            keepValues();
+        }, {once: true});
     }
 
     // A form that is sent again without a change has the same token, and adds nothing.
