@@ -26,6 +26,8 @@ class SharedWrites:
         self._waiting.append(row)
         if position == 0:
             self._transaction = asyncio.create_task(self._write_waiting())
+            # Otherwise asyncio logs an error that nobody waits for, if all clients have left.
+            self._transaction.add_done_callback(lambda done: done.cancelled() or done.exception())
         # If its client leaves, the others wait on.
         return (await asyncio.shield(self._transaction))[position]
 

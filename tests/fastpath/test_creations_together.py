@@ -1,6 +1,7 @@
 """Creations that wait together share a commit, but not their API keys."""
 
 import asyncio
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from django.db import connection
 from pets.fields import new_pet_id
 from pets.models import IdempotencyRecord, Pet
 from petservice.fastpath.postgresql import PostgreSQL
+from petservice.fastpath.shared_writes import SharedWrites
 from petservice.fastpath.sqlite import SQLite
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -59,6 +61,26 @@ def test_a_client_that_leaves_stops_no_creation_of_another(create_key: Callable[
 
     assert outcome[1] is True
     assert Pet.objects.filter(name="Tom").exists()
+
+
+@pytest.mark.once
+def test_an_error_of_the_database_whose_clients_have_left_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    failed = asyncio.Event()
+
+    async def fail(_: list[Any]) -> list[Any]:
+        failed.set()
+        raise OSError("The disk is full.")
+
+    async def leave() -> None:
+        creation = asyncio.create_task(SharedWrites(fail).add("Rex"))
+        await asyncio.sleep(0)
+        creation.cancel()
+        await asyncio.wait_for(failed.wait(), timeout=5)
+
+    asyncio.run(leave())
+    gc.collect()
+
+    assert not caplog.records
 
 
 def test_creations_with_several_api_keys_have_each_its_own_creator_and_rights(create_key: Callable[..., str]) -> None:
