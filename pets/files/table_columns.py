@@ -25,9 +25,12 @@ DATES = {
     "day/month/year": "%d/%m/%Y",
     "month/day/year": "%m/%d/%Y",
     "day-month-year": "%d-%m-%Y",
+    "yy-mm-dd": "%Y-%m-%d",
 }
-# A day whose year has two digits, as LibreOffice writes it unless someone has chosen another format.
-_SHORT_YEAR = re.compile(r"^(\d\d?([./-])\d\d?\2)([0-6]\d)(?!\d)")
+# Days whose year has two digits, as LibreOffice writes them unless someone has chosen another format. In some languages
+# the year is first, with a hyphen or a slash: 24-11-02 is in 2024 or in 2002.
+_SHORT_YEAR_FIRST = re.compile(r"^([0-6]\d)([/-])(\d\d?)\2(\d\d?)(?!\d)")
+_SHORT_YEAR_LAST = re.compile(r"^(\d\d?([./-])\d\d?\2)([0-6]\d)(?!\d)")
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 
 
@@ -150,7 +153,11 @@ def values(rows: Rows, mapping: ColumnMapping) -> Values:
 
 def in_utc(text: str, dates: str) -> str | None:
     """Return a time as the rows of files have it, or None if it is not written in this way, or as ISO 8601."""
-    text = _SHORT_YEAR.sub(r"\g<1>20\3", text.strip())
+    text = text.strip()
+    if dates == "yy-mm-dd":
+        text = _SHORT_YEAR_FIRST.sub(r"20\1-\3-\4", text)
+    else:
+        text = _SHORT_YEAR_LAST.sub(r"\g<1>20\3", text)
     for pattern in ("", *(DATES[dates] + clock for clock in _CLOCKS)):
         with suppress(ValueError, OverflowError):
             moment = datetime.strptime(text, pattern) if pattern else datetime.fromisoformat(text)  # noqa: DTZ007

@@ -160,6 +160,15 @@ def test_the_days_are_read_as_chosen(staff: Client, days: list[str], proposed: s
     assert f"{Pet.objects.order_by('pk')[0].created_at:%Y-%m-%d}" == expected
 
 
+def test_whether_a_year_of_two_digits_is_first_or_last_is_asked_and_not_guessed(staff: Client) -> None:
+    page = upload(staff, "name,created_at\nRex,24-11-02\nTom,24-10-15 18:10\n")
+    assert answers(page)["dates"] == ""
+
+    confirm(staff, send(staff, page, dates="yy-mm-dd"))
+
+    assert [f"{pet.created_at:%Y-%m-%d}" for pet in Pet.objects.order_by("pk")] == ["2024-11-02", "2024-10-15"]
+
+
 def test_a_day_that_is_written_in_another_way_than_the_others_is_the_only_error(staff: Client) -> None:
     page = upload(staff, "name,created_at\nRex,25.11.2026\nTom,unknown\nMia,26.11.2026 18:10\n")
     assert answers(page)["dates"] == "day.month.year"
