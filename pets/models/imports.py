@@ -30,9 +30,8 @@ class Upload(models.Model):
     kind = models.CharField(max_length=5)  # the file format: csv, jsonl or xlsx
     content = models.BinaryField()
     digest = models.CharField(max_length=64)  # of the pets before; see pets.files.import_diff. Empty before the preview
-    mapping = models.JSONField(
-        null=True
-    )  # a ColumnMapping (pets.files.table_columns), unless the columns are those of pets
+    # A ColumnMapping (pets.files.table_columns), unless the columns are those of pets.
+    mapping = models.JSONField(null=True)
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
 
     @property
