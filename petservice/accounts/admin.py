@@ -4,7 +4,6 @@ from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db import connection
 from django.db.models import Case, Exists, OuterRef, QuerySet, Value, When
 from django.http import Http404, HttpRequest, HttpResponse
@@ -176,8 +175,6 @@ class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, Journal
 
     def action_view(self, request: HttpRequest, pk: int, action: Action) -> HttpResponse:
         """Ask for confirmation, then perform the action on the account."""
-        if not self.has_change_permission(request):  # checked before the message that names the account
-            raise PermissionDenied
         return self.create_once(request, partial(self._perform, request, pk, action))
 
     def _perform(self, request: HttpRequest, pk: int, action: Action) -> HttpResponse:

@@ -12,6 +12,7 @@ from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.safestring import mark_safe
 
+from petservice.admin_pages.mixins import AdministratorsOnly
 from petservice.admin_pages.staff_page import staff_page
 from petservice.backoffice import dashboard
 from petservice.guides.rendering import ADMIN_GUIDE, guide
@@ -39,16 +40,17 @@ class PetServiceAdminSite(admin.AdminSite):
         An invalid value in the URL or in a selected row is a bad request. An action that the account does not have is
         refused.
         """
+        name, pages = getattr(view, "__name__", ""), getattr(view, "__self__", None)
 
         @wraps(view)
         def with_checks(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
             # Django looks for a record before it checks the permission, so its history would reveal which ids exist.
-            name = getattr(view, "__name__", "")
-            if name == "history_view" and not view.__self__.has_view_or_change_permission(request):
+            is_checked = name == "history_view" or isinstance(pages, AdministratorsOnly)
+            if is_checked and not pages.has_view_or_change_permission(request):
                 raise PermissionDenied
             try:
                 if name == "changelist_view":
-                    pages, action = view.__self__, request.POST.get("action")
+                    action = request.POST.get("action")
                     for key in request.POST.getlist(ACTION_CHECKBOX_NAME):
                         pages.opts.pk.to_python(key)  # raises ValidationError where Django's query would crash
                     # Django would show the list again without a message, for example after the loss of the permission.
@@ -59,7 +61,7 @@ class PetServiceAdminSite(admin.AdminSite):
                 raise BadRequest("The request contains an invalid value.") from error
 
         # An attribute of the admins of API keys, accounts and groups.
-        needs_recent_login = getattr(getattr(view, "__self__", None), "needs_recent_login", False)
+        needs_recent_login = getattr(pages, "needs_recent_login", False)
         for_staff = super().admin_view(with_checks, cacheable)
 
         @wraps(for_staff)
