@@ -62,7 +62,6 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
     _facts, _dates = ("prefix", "environment", "access", "state"), ("creator", "created_at", "revoked_at")
     readonly_fields = (*_facts, *_dates, "replaced_by", "replaces")
     add_fields = ("name", "access", "lifetime", "expires_at", "form_token")
-    actions = None
     addition_kind, change_kind = Event.Kind.KEY_CREATED, Event.Kind.KEY_CHANGED
     form_lookup = "form_token"
     already_created = (

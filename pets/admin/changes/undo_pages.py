@@ -54,7 +54,6 @@ class UndoAdmin(ReadOnlyPages):
     list_select_related = ("undone_by",)
     ordering = ("-at", "-pk")
     empty_list = "No pet was changed in the last hour. A change can be undone here for an hour."
-    actions = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RecentChange]:
         """Return the changes that the user can undo now, and those that were undone."""
