@@ -29,7 +29,6 @@ from petservice.sign_in import factors, login_limits
 class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalPages, AdministratorsOnly):
     """The pages of staff accounts, which delete no account and set no password."""
 
-    needs_recent_login = True
     # The state comes early, so that a phone shows it.
     list_display = ("__str__", "state", "role", "second_factor", "full_name", "last_login")
     states = Account.State
@@ -38,7 +37,6 @@ class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, Journal
     search_fields = ("username", "first_name", "last_name")
     ordering = ("username",)
     sortable_by = ()
-    show_facets = admin.ShowFacets.ALWAYS
     add_fields = ("username", "full_name", "role", "form_token")
     shown_fields = ("state", "link", "second_factor", "last_login", "date_joined")
     readonly_fields = (*shown_fields, "given_by_hand")
@@ -65,9 +63,6 @@ class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, Journal
             ),
             *super().get_urls(),
         ]
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # an account that did something stays, deactivated
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Account]:
         state = Case(

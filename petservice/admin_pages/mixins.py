@@ -80,9 +80,14 @@ class FactsBeside(admin.ModelAdmin):
 
 
 class ShownStates(admin.ModelAdmin):
-    """A mixin of pages that show the state of each record, with which their query is annotated."""
+    """A mixin of pages of records that give access, each with a state, with which their query is annotated."""
 
+    needs_recent_login = True
+    show_facets = admin.ShowFacets.ALWAYS
     states: type[TextChoices]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False  # a record that did something stays, in a state that ends its use
 
     @admin.display(description="state")
     def state(self, record: Any) -> str:

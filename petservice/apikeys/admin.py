@@ -47,10 +47,8 @@ def last_days(api_key: APIKey, today: date) -> dict[str, Any]:
 class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalPages):
     """The admin pages of API keys, where no key can be deleted and a revoked key cannot be changed."""
 
-    needs_recent_login = True
     form = KeyForm
     empty_list = "There are no API keys yet, so no client can call the API."
-    show_facets = admin.ShowFacets.ALWAYS
     list_display = ("key", "state", "access", "created", "expires", "last_used")
     states = APIKey.State
     list_filter = (filter_by("state", APIKey.State), filter_by("use", APIKey.Use), "environment", "access")
@@ -117,9 +115,6 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
 
     def has_change_permission(self, request: HttpRequest, obj: APIKey | None = None) -> bool:
         return super().has_change_permission(request, obj) and not (obj and obj.is_revoked)
-
-    def has_delete_permission(self, request: HttpRequest, obj: APIKey | None = None) -> bool:
-        return False
 
     def get_fields(self, request: HttpRequest, obj: APIKey | None = None) -> Any:
         if obj is None:
