@@ -137,8 +137,6 @@ class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, Journal
         super().save_model(request, obj, form, change)
         if "username" in form.changed_data and (warning := warning_about(obj.get_username())):
             self.message_user(request, warning, messages.WARNING)
-        if change and form.kept:
-            self.message_user(request, form.kept_changes, messages.WARNING)
         if "role" in form.changed_data:
             obj.assign_role(Role(form.cleaned_data["role"]))
         if not change:

@@ -158,8 +158,6 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalP
             obj.environment, obj.created_by = settings.ENVIRONMENT, request.user  # type: ignore[assignment]  # staff
             # For the response to this request. Django's messages would store the key in a readable cookie.
             request.plain_key = obj.generate()  # type: ignore[attr-defined]  # our own attribute
-        elif form.kept:
-            self.message_user(request, form.kept_changes, messages.WARNING)
         super().save_model(request, obj, form, change)
 
     def response_add(self, request: HttpRequest, obj: APIKey, post_url_continue: str | None = None) -> HttpResponse:

@@ -41,6 +41,12 @@ class JournalPages(admin.ModelAdmin):
             record = super().get_object(request, object_id, from_field)
         return record
 
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Save the rest of a form, and tell the person which changes of others it has kept."""
+        super().save_related(request, form, formsets, change)
+        if form.kept:
+            self.message_user(request, form.kept_changes, messages.WARNING)
+
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
         return "Added." if add else changes_of_form(form)
 

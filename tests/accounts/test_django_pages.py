@@ -17,7 +17,7 @@ from django.urls import reverse
 from petservice.accounts import groups
 from petservice.journal.models import Event
 from tests.accounts.pages import NEW_PASSWORD, audit_of, page_of
-from tests.backoffice.pages import fields_of, read, send, submit, text_of
+from tests.backoffice.pages import fields_of, messages, read, send, submit, text_of
 from tests.backoffice.staff import logged_in
 from tests.concurrent_write import only_on_postgresql, write_before
 
@@ -69,6 +69,8 @@ def test_a_group_with_a_name_in_use_is_saved_with_another_name_and_the_chosen_pe
     event = Event.with_record(Event.objects.all()).latest("pk")
     assert (event.kind, event.record_type, event.record_id) == ("changed", "auth.group", str(group.pk))
     assert event.message.startswith("Name changed from “Vets” to “Doctors”. Permissions: added “")
+    kept = "While the page was open, someone else changed the name to “Doctors”. That change was kept."
+    assert kept in messages(send(admin_client, page, fields))
 
 
 @only_on_postgresql

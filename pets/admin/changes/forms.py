@@ -62,8 +62,6 @@ def save_edit(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: PetForm) 
         messages.success(request, with_undo(pages, request, summary, event))
     else:
         messages.info(request, f"You changed nothing, so {pet} is as before.")
-    if form.kept:
-        messages.warning(request, form.kept_changes)
 
 
 class NewPetForm(FormOnce, PetForm):
