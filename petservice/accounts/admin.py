@@ -17,7 +17,7 @@ from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink,
 from petservice.accounts.password_links import url_of_newest_link
 from petservice.accounts.services import ACTIONS, LINK, RESET_SECOND_FACTOR, Action
 from petservice.admin_pages.created_once import CreatedOnce, FormOnce
-from petservice.admin_pages.mixins import AdministratorsOnly, BoundedSearch, FactsBeside, ShownStates, filter_by
+from petservice.admin_pages.mixins import AccessPages, AdministratorsOnly, BoundedSearch, FactsBeside, filter_by
 from petservice.admin_pages.staff_page import staff_page
 from petservice.configuration.time_zone import moment
 from petservice.journal.models import Event
@@ -26,7 +26,7 @@ from petservice.sign_in import factors, login_limits
 
 
 @admin.register(Account)
-class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalPages, AdministratorsOnly):
+class AccountAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, JournalPages, AdministratorsOnly):
     """The pages of staff accounts, which delete no account and set no password."""
 
     # The state comes early, so that a phone shows it.

@@ -79,8 +79,8 @@ class FactsBeside(admin.ModelAdmin):
         return [(None, {"fields": group, "classes": [name]}) for name, group in groups.items() if group]
 
 
-class ShownStates(admin.ModelAdmin):
-    """A mixin of pages of records that give access, each with a state, with which their query is annotated."""
+class AccessPages(admin.ModelAdmin):
+    """A mixin of pages of records that give access. Their query is annotated with the state of each."""
 
     needs_recent_login = True
     show_facets = admin.ShowFacets.ALWAYS

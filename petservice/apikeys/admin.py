@@ -17,7 +17,7 @@ from django.utils.html import format_html
 from django.views.decorators.debug import sensitive_variables
 
 from petservice.admin_pages.created_once import CreatedOnce
-from petservice.admin_pages.mixins import BoundedSearch, FactsBeside, ShownStates, filter_by
+from petservice.admin_pages.mixins import AccessPages, BoundedSearch, FactsBeside, filter_by
 from petservice.admin_pages.staff_page import staff_page
 from petservice.admin_pages.wording import relative
 from petservice.apikeys import keys
@@ -44,7 +44,7 @@ def last_days(api_key: APIKey, today: date) -> dict[str, Any]:
 
 
 @admin.register(APIKey)
-class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalPages):
+class APIKeyAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, JournalPages):
     """The admin pages of API keys, where no key can be deleted and a revoked key cannot be changed."""
 
     form = KeyForm
