@@ -28,11 +28,6 @@ class PetIDField(models.CharField):
         kwargs["max_length"] = 36
         super().__init__(**kwargs)
 
-    def deconstruct(self) -> Any:
-        name, path, args, kwargs = super().deconstruct()
-        del kwargs["max_length"]
-        return name, path, args, kwargs
-
     def db_type(self, connection: Any) -> str:
         return "uuid" if connection.features.has_native_uuid_field else "char(36)"
 
