@@ -17,7 +17,7 @@ from pets.models import Pet
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from petservice.api.errors import RequestError
 from petservice.api.pagination import KeysetPagination
-from petservice.api.viewsets import APIViewSet
+from petservice.api.viewsets import APIViewSet, location
 from petservice.apikeys.models import APIKey
 from petservice.monitoring.counters import count
 from petservice.monitoring.redaction import echo
@@ -51,7 +51,8 @@ class PetViewSet(ListModelMixin, APIViewSet):
         else:
             pet, is_new = _create_once(api_key, idempotency_key, sent.validated_data)
             count("idempotent_requests", "new" if is_new else "replayed")
-        headers = self.created_headers(pet.id) | ({} if is_new else {"Idempotency-Replayed": "true"})
+        url = location(request.build_absolute_uri(request.path), pet.id)
+        headers = {"Location": url} | ({} if is_new else {"Idempotency-Replayed": "true"})
         return Response(PetSerializer(_values(pet)).data, 201, headers=headers)
 
     # The OpenAPI document takes the name of the parameter from here: petId.

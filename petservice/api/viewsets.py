@@ -26,10 +26,6 @@ class APIViewSet(GenericViewSet[Any]):
             raise NotFound(MESSAGES[404])
         super().initial(request, *args, **kwargs)
 
-    def created_headers(self, record_id: str) -> dict[str, str]:
-        """Return the headers of the response to a POST that created a record, with the record's URL."""
-        return {"Location": location(self.request.build_absolute_uri(self.request.path), record_id)}
-
 
 def location(url: str, record_id: str) -> str:
     """Return the URL of a record that a POST at `url` created."""
