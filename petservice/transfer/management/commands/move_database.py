@@ -88,12 +88,9 @@ class Command(DatabaseCommand):
 
     def _move(self, models: list[type[Model]], services: ExitStack) -> None:
         """Copy all rows, and enter a context into `services` that keeps them from the source."""
-        if connections[_TARGET].vendor == "sqlite":
-            appearing: AbstractContextManager[None] = sqlite_file.filled_at_once(connections[_TARGET])
-        else:  # others see the rows when the transaction ends
-            appearing = nullcontext()
-            connections[_TARGET].ensure_connection()
-        with appearing:
+        target = connections[_TARGET]
+        # In PostgreSQL, others see the rows when the transaction ends.
+        with sqlite_file.filled_at_once(target) if target.vendor == "sqlite" else nullcontext():
             copying.prepare(_TARGET, models)
             total = sum(copying.rows_of(_SOURCE, model).count() for model in models)
             with (
