@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Any
 
 from csp.constants import NONE, SELF
-from django.urls import reverse_lazy
 
 from petservice import __version__
 from petservice.configuration.environment import *  # noqa: F403
@@ -91,7 +90,6 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
-LOGIN_URL = reverse_lazy("admin:login")
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",  # first, so that no password is checked during a lockout
     "django.contrib.auth.backends.ModelBackend",
