@@ -82,11 +82,8 @@ def request_span(headers: Mapping[str, str]) -> AbstractContextManager[Any]:
 
 def describe_request(method: str, route: str, status: int) -> None:
     """Give the current span, which is that of a request, attributes by OpenTelemetry's names for HTTP."""
-    if _tracer is not None:
-        from opentelemetry.trace import get_current_span
+    from opentelemetry.trace import get_current_span
 
-        current = get_current_span()
-        current.update_name(f"{method} {route}")
-        current.set_attributes(
-            {"http.request.method": method, "http.route": route, "http.response.status_code": status}
-        )
+    current = get_current_span()
+    current.update_name(f"{method} {route}")
+    current.set_attributes({"http.request.method": method, "http.route": route, "http.response.status_code": status})
