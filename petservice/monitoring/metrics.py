@@ -31,9 +31,6 @@ class DurationHistogram(Histogram):
             self._buckets[bucket].inc(number)
 
 
-# The route, method and status of a request, the prefix of its key, and its operation on the fast path.
-Labels = tuple[str, str, int, str | None, str | None]
-
 REQUESTS = Counter(
     "petservice_http_requests", "Finished requests by route, method and status.", ["route", "method", "status"]
 )
@@ -98,8 +95,9 @@ class Metrics:
     """The metrics of one worker process."""
 
     def __init__(self) -> None:
-        # The seconds of the requests since the last write, on the thread of the event loop alone.
-        self._durations: defaultdict[Labels, list[float]] = defaultdict(list)
+        # The seconds of the requests since the last write, by their route, method and status, the prefix of their key
+        # and their operation on the fast path; on the thread of the event loop alone.
+        self._durations: defaultdict[tuple[str, str, int, str | None, str | None], list[float]] = defaultdict(list)
         # The keys that have series of their own.
         self._keys: set[str] = set()
         take()  # what was counted before the fork belongs to the master
