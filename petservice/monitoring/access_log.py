@@ -76,7 +76,6 @@ class AccessLog:
     def __init__(self, descriptor: int | None, count: Callable[[AccessRecord, float], None] | None) -> None:
         """Create a recorder that writes lines to this file descriptor and calls `count` for metrics, if given."""
         self._descriptor = descriptor
-        self._process = os.getpid()
         self._count = count
 
     def begin_trace(self, record: AccessRecord, headers: Iterable[tuple[bytes, bytes]]) -> None:
@@ -105,7 +104,7 @@ class AccessLog:
             "time": datetime.now(UTC),
             "level": "INFO",
             "logger": "petservice.requests",
-            "process": self._process,
+            "process": os.getpid(),
             "request_id": without_keys(record.request_id),
             **({"trace_id": trace_id.get()} if trace_id.get() else {}),
             "method": shown_method(record.method),
