@@ -19,11 +19,9 @@ class Command(DatabaseCommand):
 
     def handle(self, *args: Any, prefix: str, **options: Any) -> None:
         shown = keys.prefix(prefix)
-        if len(shown) < keys.PREFIX_LENGTH:
-            raise CommandError(f"{shown!r} is too short: give the first {keys.PREFIX_LENGTH} characters of the key.")
         found = list(APIKey.objects.filter(prefix=shown))
         if not found:
-            raise CommandError(f"No API key begins with {shown!r}.")
+            raise CommandError(f"No API key has the prefix {shown!r}: give its first {keys.PREFIX_LENGTH} characters.")
         for api_key in found:
             with transaction.atomic():
                 if is_revoked_now := api_key.revoke():
