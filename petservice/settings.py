@@ -58,8 +58,6 @@ MIDDLEWARE = [
 
 ROOT_URLCONF = "petservice.urls"
 WSGI_APPLICATION = "petservice.wsgi.application"
-# The API has no trailing slashes and no redirects.
-APPEND_SLASH = False
 
 TEMPLATES = [
     {

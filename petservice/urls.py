@@ -21,7 +21,7 @@ urlpatterns = [
     path("docs", safe_methods_only(TemplateView.as_view(template_name="guides/docs.html")), name="docs"),
     path("docs/api", api_guide, name="api-guide"),
     path("docs/changelog", changelog, name="changelog"),
-    # The only redirect, because staff type this URL.
+    # Staff type this URL. Django adds the slash to those below it.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     # Under the path of the admin, so that it has its sessions, security tokens and error pages.
     path("admin/set-password/<uidb64>/<token>/", SetPasswordView.as_view(), name="password-link"),
