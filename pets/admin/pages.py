@@ -33,7 +33,6 @@ from pets.search.tags import tags_starting_with
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.admin_pages.created_once import CreatedOnce
 from petservice.admin_pages.mixins import FactsBeside
-from petservice.api.validators import is_id
 from petservice.journal.record_pages import JournalPages
 
 
@@ -191,7 +190,5 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
         """Ask as the action on many pets does, and move the pet into the trash when the form is sent."""
         if not self.has_delete_permission(request):
             raise PermissionDenied
-        if not is_id(object_id):
-            return super().delete_view(request, object_id, extra_context)
         page = delete_selected(self, request, self.get_queryset(request).filter(pk=object_id))
         return page or self.response_post_save_change(request, None)
