@@ -40,7 +40,8 @@ class PetServiceAdminSite(admin.AdminSite):
         An invalid value in the URL or in a selected row is a bad request. An action that the account does not have is
         refused.
         """
-        name, pages = getattr(view, "__name__", ""), getattr(view, "__self__", None)
+        name: str = getattr(view, "__name__", "")
+        pages: Any = getattr(view, "__self__", None)
 
         @wraps(view)
         def with_checks(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
