@@ -36,9 +36,9 @@ class EventFilterForm(FilterForm):
         equal = {name: text for name, text in equal.items() if text}
         if not value("record_id"):
             return events.filter(**equal)
-        # One record has few events. They are fetched first, so that no database chooses the index of another filter.
-        of_record = Item.objects.filter(record_id=value("record_id")).values_list("event", flat=True)
-        return events.filter(pk__in=[*of_record], **equal)
+        # One record has few events. They are compared here, because SQLite would choose the index of another filter.
+        of_record = [one.event for one in Item.objects.filter(record_id=value("record_id")).select_related("event")]
+        return events.filter(pk__in=[one.pk for one in of_record if equal.items() <= vars(one).items()])
 
     def shortcuts(self) -> list[tuple[str, str]]:
         """Return the texts and the queries of frequent questions, which keep the person of the filters."""

@@ -38,6 +38,7 @@ def entries() -> None:
     at = datetime(2026, 11, 2, tzinfo=UTC)
     events = Event.objects.bulk_create(Event(at=at + timedelta(seconds=n), **row) for n, row in enumerate(rows))
     Item.objects.bulk_create(Item(event=event, record_id=f"{n}", record_name="Rex") for n, event in enumerate(events))
+    Item.objects.bulk_create(Item(event=event, record_id="7") for event in events[:5])  # of others than the filters
     if connection.vendor == "postgresql":  # which plans by the statistics of its tables
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE journal_event, journal_item")
