@@ -110,6 +110,5 @@ class UndoAdmin(ReadOnlyPages):
             self.message_user(request, "Nothing was undone, and no pet was changed.", messages.INFO)
         # Of the list that showed the message with the button.
         filters = QueryDict(request.GET.get("_changelist_filters", ""))
-        if not self.has_view_permission(request):
-            return redirect("admin:index")
-        return redirect(reverse("admin:pets_pet_changelist", query=filters))
+        page = "admin:pets_pet_changelist" if self.has_view_permission(request) else "admin:index"
+        return redirect(reverse(page, query=filters))
