@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db import connection
-from django.db.models import Model, QuerySet
+from django.db.models import Exists, Model, OuterRef, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
@@ -19,7 +19,8 @@ _PER_PAGE = 100
 def history_of(record_type: str, record_id: str) -> QuerySet[Item]:
     """Return what happened to a record, newest first, also after its end."""
     items = Item.objects.filter(record_id=record_id, event__record_type=record_type)
-    return items.select_related("event__undone_by").order_by("-event__at", "-event_id")
+    is_undone = Exists(items.filter(event=OuterRef("event__undone_by")))  # unless the undo left the record alone
+    return items.annotate(is_undone=is_undone).select_related("event__undone_by").order_by("-event__at", "-event_id")
 
 
 class JournalPages(admin.ModelAdmin):

@@ -62,6 +62,8 @@ def test_a_bulk_change_is_undone_except_where_someone_changed_the_status_since(s
         ("Kim", "dog", "sold"),
     }
     assert ("admin", "Undone: Status changed from sold to pending.") in histories(staff, pets[1])
+    told = ["Undone by admin" in text_of(staff.get(reverse("admin:pets_pet_history", args=[pet.pk]))) for pet in pets]
+    assert told == [False, True, True, False, False]
     entry = Event.objects.filter(kind=Event.Kind.UNDONE).latest("pk")
     assert (entry.count, entry.message) == (2, "5 pets marked as sold. By admin. Left alone: 3.")
     assert Event.objects.get(undone_by=entry).count == 5
