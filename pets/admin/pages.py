@@ -1,6 +1,7 @@
 """The pages of pets in the admin."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, ClassVar
 
@@ -8,7 +9,7 @@ from django.contrib import admin
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import PermissionDenied
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import CharField
 from django.forms import Script
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
@@ -157,10 +158,11 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        may_see = self.has_view_or_change_permission(request)
-        if may_see and (response := deleted_meanwhile(request, object_id)):
-            return response
-        return super().change_view(request, object_id, form_url, extra_context)
+        with transaction.atomic() if request.method == "POST" else nullcontext():  # a form waits for a deletion
+            may_see = self.has_view_or_change_permission(request)
+            is_gone = may_see and self.get_object(request, object_id) is None
+            response = deleted_meanwhile(request, object_id) if is_gone else None
+            return response or super().change_view(request, object_id, form_url, extra_context)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if change:

@@ -77,6 +77,19 @@ def test_a_tag_that_someone_sets_during_a_change_is_kept(
 
 
 @only_on_postgresql
+def test_a_form_that_waits_for_the_deletion_of_its_pet_says_who_deleted_it(admin_client: Client, ada: User) -> None:
+    pet, _ = rexes()
+    fields = read(admin_client, page_of(pet), "pet_form") | {"name": "Max"}
+
+    with write_before("FOR NO KEY UPDATE", lambda: delete(ada, pet)):
+        response = admin_client.post(page_of(pet), fields, follow=True)
+
+    (told,) = messages(response)
+    assert told.startswith("“Rex” was deleted by ada, ")
+    assert told.endswith("Nothing was saved of what you typed: name “Max”.")
+
+
+@only_on_postgresql
 @pytest.mark.parametrize("is_deactivated", [True, False])
 @pytest.mark.parametrize("page", ["form", "undo"])
 def test_an_account_that_loses_its_permission_while_it_waits_for_a_lock_changes_nothing(

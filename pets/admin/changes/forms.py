@@ -113,12 +113,12 @@ def added_by_form(request: HttpRequest, form_token: UUID) -> Pet | None:
 
 
 def deleted_meanwhile(request: HttpRequest, pet_id: str) -> HttpResponse | None:
-    """Tell who deleted a pet whose page was opened before, with what was typed there, or return None.
+    """Tell who deleted a pet that does not exist any more, with what was typed on its page, or return None.
 
     Leads to the page that puts the pet back, if the user may see it.
     """
     gone = TrashedPet.objects.filter(record_id=pet_id).order_by("-event__at", "-pk").first()
-    if gone is None or Pet.objects.filter(pk=pet_id).exists():
+    if gone is None:
         return None
     event, post = gone.event, request.POST
     text = f"“{gone}” was deleted by {event.account_name}, {moment(event.at)}. It is in the trash."
