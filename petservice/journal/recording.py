@@ -61,14 +61,13 @@ def add_event(
         present = get_user_model().objects.filter(pk=user.pk, is_active=True).first()
         if present is None or not user.get_all_permissions() <= present.get_all_permissions():
             raise PermissionDenied
-    unnamed = COMMAND if request is None else ""
     if isinstance(target, Model) and not changes:
         changes = [Change(str(target.pk), str(target))]
     event = Event.objects.create(
         at=now or timezone.now(),
         kind=kind,
         account=user,
-        account_name=user.get_username() if user else unnamed,
+        account_name=user.get_username() if user else COMMAND,
         address=None if request is None else address_of(request),
         record_type=type_of(target),
         count=len(changes) or 1 if count is None else count,
