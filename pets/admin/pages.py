@@ -91,11 +91,10 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
         ]
         return [*own, *super().get_urls()]
 
-    def _view(self, view: Any, may_use: Callable[[Any], bool], request: HttpRequest) -> HttpResponse:
+    def _view(self, view: Callable[..., HttpResponse], may_use: Any, request: HttpRequest) -> HttpResponse:
         if not may_use(request.user):
             raise PermissionDenied
-        response: HttpResponse = view(self, request)
-        return response
+        return view(self, request)
 
     # Permissions.
 
