@@ -18,6 +18,7 @@ class BoundedSearch(admin.ModelAdmin):
     # The conditions of the filters, as a URL names them. Others could reveal a secret bit by bit. SQLite fails at an
     # invalid regular expression.
     allowed_lookups: tuple[str, ...] = ()
+    paginator = BoundedPaginator
     show_full_result_count = False  # no page shows it
 
     def get_search_results(
@@ -53,7 +54,6 @@ class AdministratorsOnly(admin.ModelAdmin):
 class ReadOnlyPages(BoundedSearch):
     """A mixin of pages that add, change and delete no record, and whose bounded lists refuse conditions in the URL."""
 
-    paginator = BoundedPaginator
     sortable_by = ()
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[BoundedChangeList]:

@@ -30,7 +30,6 @@ class JournalPages(admin.ModelAdmin):
     a message record them by themselves, for example a change of many pets.
     """
 
-    paginator = BoundedPaginator
     addition_kind, change_kind = Event.Kind.ADDED, Event.Kind.CHANGED
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
