@@ -52,9 +52,7 @@ class Account(User):
         verbose_name_plural = "staff accounts"
         default_permissions = ()  # only administrators manage accounts
 
-    @property
-    def full_name(self) -> str:
-        return self.get_full_name()
+    full_name = property(User.get_full_name)
 
     @property
     def role(self) -> Role:
