@@ -33,7 +33,7 @@ _MAX_ADDED = 100
 # The time after which a form that is sent again adds its pets again.
 _REMEMBERED = timedelta(days=1)
 # A text input for which a script suggests tags in use.
-TAG_INPUT = AdminTextInputWidget({"data-suggestions": reverse_lazy("admin:pets_pet_tags"), "autocomplete": "off"})
+TAG_INPUT = AdminTextInputWidget({"data-suggestions": reverse_lazy("admin:pets_pet_tags")})
 
 
 class PetForm(MergingForm):
