@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 from tests.sign_in.authenticator import Authenticator
 
 _FILE = {
-    "pets.csv": "name,tag,status\nRex 2,dog,\nA long name of a pet that someone typed in full,,sold\n",
+    "pets.csv": f"name,tag,status,created_at\nRex 2,dog,,2026-11-02T00:00:00Z\n{'W' * 255},{'M' * 255},sold,\n",
     "mistakes.csv": "name,tag\nRex, \n",
     "columns.csv": "ID;Rufname;Art;Status;Aufnahme\n1;Rex;Hund;weg;02/11/2026\n2;;Katze;;\n",
     "encoding.csv": "name;tag\nŽofie;kočka\n",

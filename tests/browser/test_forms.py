@@ -1,6 +1,7 @@
 """The forms and the frame of the admin in a real browser, and what their pages copy."""
 
 import re
+from pathlib import Path
 
 from playwright.sync_api import Dialog, Page, expect
 
@@ -167,6 +168,18 @@ def test_the_page_of_a_revoked_key_has_no_help_with_fields(staff_page: Page, sit
     staff_page.reload()
     expect(staff_page.get_by_text("Acme").first).to_be_visible()
     expect(staff_page.locator("form .help").locator("visible=true")).to_have_count(0)
+
+
+def test_a_preview_of_unchanged_pets_fits_a_phone(staff_page: Page, site: Service, tmp_path: Path) -> None:
+    (pet,) = make(site, {"name": "Same", "tag": "dog"})
+    file = tmp_path / "pets.csv"
+    file.write_text(f"id,name,tag,status,created_at\n{pet},Same,dog,available,2026-11-02T00:00:00Z\n")
+    staff_page.set_viewport_size({"width": 390, "height": 844})
+    staff_page.goto("/admin/pets/pet/import/")
+    staff_page.get_by_label("File").set_input_files(file)
+    staff_page.get_by_role("button", name="Preview").click()
+    staff_page.get_by_text("Show 1 unchanged").click()
+    assert staff_page.evaluate("document.documentElement.scrollWidth") == 390
 
 
 def test_all_choices_have_the_colour_of_the_service(staff_page: Page) -> None:
