@@ -25,9 +25,9 @@ class FilterForm(forms.Form):
                 self.add_error(name, "“From” is after “To”. Exchange the two days.")
 
     def in_words(self) -> str:
-        """Return the valid filters in words, or an empty string if there are none."""
+        """Return the valid filters in words, with a word about invalid ones, or an empty string if there are none."""
         self.full_clean()
-        texts = []
+        texts = ["An invalid filter, which nothing fits"] if self.errors else []
         for name, value in self.cleaned_data.items():
             if value:
                 choices = dict(getattr(self.fields[name], "choices", ()))

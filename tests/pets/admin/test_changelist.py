@@ -74,7 +74,7 @@ def test_a_line_names_the_filters_in_use_and_opens_if_one_is_wrong(staff: Client
     assert (
         line(sold_from="2026-11-02", sold_to="2026-11-03") == "><summary>Sold from “2026-11-02”, Sold to “2026-11-03”"
     )
-    assert line(created_from="yesterday") == " open><summary>Filters"
+    assert line(created_from="yesterday", tag="x") == " open><summary>An invalid filter, which nothing fits, Tag “x”"
 
 
 def test_the_form_above_the_list_keeps_everything_and_a_link_shows_all_pets(staff: Client) -> None:

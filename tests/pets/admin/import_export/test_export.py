@@ -140,3 +140,4 @@ def test_a_page_for_paper_has_all_pets_of_the_list_in_its_order_or_says_that_it_
     assert "71 pets." in page
     assert "Only the first 2 are on this page." in page
     assert "Secret" not in page
+    assert "0 pets: An invalid filter" in staff.get(f"{PRINT}?sold_from=2026-11-03&sold_to=2026-11-02").content.decode()
