@@ -40,6 +40,11 @@ UNREACHABLE = """() => [...document.querySelectorAll("a[href], button, input, se
     .filter(element => element.tabIndex < 0 && !element.disabled && element.checkVisibility())
     .map(element => element.outerHTML.slice(0, 100))"""
 
+# Returns the buttons of the admin with another font than its text, because browsers have one for buttons.
+OTHER_FONTS = """() => [...document.querySelectorAll("#container button")]
+    .filter(button => getComputedStyle(button).fontFamily !== getComputedStyle(document.body).fontFamily)
+    .map(button => button.outerHTML.slice(0, 100))"""
+
 # Where to begin, besides the pages that links lead to.
 STARTS = ("/", "/admin/", "/admin/nowhere/", "/admin/pets/pet/add/")
 # Pages that a visitor without a login sees.
@@ -214,6 +219,7 @@ def problems_in_one_mode(page: Page, width: int) -> list[str]:
     """Return what axe finds, what is covered or out of reach, and by how much the page is wider than its window."""
     hidden = [f"{text} is covered" for text in page.evaluate(COVERED)]
     hidden += [f"Tab does not reach {element}" for element in page.evaluate(UNREACHABLE)]
+    hidden += [f"another font has {button}" for button in page.evaluate(OTHER_FONTS)]
     return severe_problems(page) + hidden + beyond_the_window(page, width)
 
 
