@@ -34,19 +34,14 @@ def sections(site: AdminSite, request: HttpRequest) -> dict[str, Any]:
     now = timezone.now()
     listed = [model for app in site.get_app_list(request) for model in app["models"]]
     visible = [model["model"] for model in listed if model["perms"]["view"]]  # true for users who may change, too
+    counts = inventory_counts() if may_see_inventory(request.user) else {}
     return {
-        "inventory": _inventory() if may_see_inventory(request.user) else None,
+        "inventory": {"counts": counts, "total": sum(counts.values())} if counts else None,
         "sales": sales.section(timezone.localdate(now)) if may_see_pets(request.user) else None,
         "tags": several_spellings(tags_of_newest_pets())[:TAGS_TO_MERGE] if request.user.has_perm(EDIT) else [],
         "keys": _keys(now) if APIKey in visible else None,
         "changes": _changes(request, visible) if visible else None,
     }
-
-
-def _inventory() -> dict[str, Any]:
-    """Count all pets by status."""
-    counts = inventory_counts()
-    return {"counts": counts, "total": sum(counts.values())}
 
 
 def _keys(now: datetime) -> dict[str, Any]:
