@@ -22,11 +22,11 @@ GROUPS = {
 @receiver(post_migrate)
 def create_groups(sender: AppConfig, using: str, **kwargs: Any) -> None:
     """Create the missing groups after a migration, and leave existing groups unchanged."""
-    for name, codenames in GROUPS.items():
+    # The signal is sent for each app, and for this one after those with the permissions.
+    for name, codenames in GROUPS.items() if sender.label == "auth" else ():
         permissions = Permission.objects.using(using).filter(
             content_type__app_label__in=("pets", "store", "apikeys"), codename__in=codenames
         )
-        # The signal is sent for each app, and only the last one finds all permissions.
         if len(permissions) == len(codenames):
             group, created = Group.objects.using(using).get_or_create(name=name)
             if created:

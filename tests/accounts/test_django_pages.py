@@ -150,7 +150,7 @@ def test_a_missing_group_is_created_without_the_permissions_of_other_apps_and_ot
     other = ContentType.objects.create(app_label="removed", model="pet")
     Permission.objects.create(content_type=other, codename="view_pet", name="Can view pet")
 
-    groups.create_groups(apps.get_app_config("accounts"), "default")
+    groups.create_groups(apps.get_app_config("auth"), "default")
 
     assert len(created) == 6
     assert {*Group.objects.get(name=groups.PETS_AND_INVENTORY).permissions.values_list("pk", flat=True)} == created
