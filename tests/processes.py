@@ -25,8 +25,8 @@ from tests.documents import ROOT
 LIBRARIES = [
     *("django.contrib.admin.filters", "django.contrib.admin.options", "django.core.handlers.wsgi"),
     *("django.core.management", "django.db.backends.postgresql.base", "django.db.backends.sqlite3.base"),
-    *("drf_spectacular.utils", "environs", "markdown_it", "openpyxl", "psycopg", "rest_framework.fields"),
-    *("segno", "sqlparse", "whitenoise.base"),
+    *("django.db.migrations.autodetector", "django.test.client", "drf_spectacular.utils", "environs", "markdown_it"),
+    *("openpyxl", "platformdirs", "psycopg", "rest_framework.fields", "segno", "sqlparse", "uvloop", "whitenoise.base"),
 ]
 
 
