@@ -32,7 +32,8 @@ class BoundedSearch(admin.ModelAdmin):
             return queryset, False
         rows = queryset.prefetch_related(None).values_list("pk", *self.get_search_fields(request)).iterator()
         # No word has a line break.
-        found = (pk for pk, *texts in rows if all(word in fold("\n".join(texts)) for word in words))
+        folded = ((pk, fold("\n".join(texts))) for pk, *texts in rows)
+        found = (pk for pk, text in folded if all(word in text for word in words))
         return queryset.filter(pk__in=[*islice(found, MAX_COUNTED + 1)]), False
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
