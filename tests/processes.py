@@ -22,6 +22,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+
 from tests.documents import ROOT
 
 # What the service imports of its libraries, as far as that needs no settings.
@@ -153,6 +155,7 @@ def _run(command: list[str], environment: dict[str, str], output: str, errors: s
 def main() -> None:
     for library in LIBRARIES:
         import_module(library)
+    PBKDF2PasswordHasher.iterations = 1  # logins would take a third of the processor time of some tests
     gc.freeze()  # so that a fork copies none of their objects when it collects garbage
     started: dict[int | None, BaseProcess] = {}
     for line in sys.stdin:

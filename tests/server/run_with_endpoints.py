@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from django.contrib.auth.hashers import PBKDF2PasswordHasher
-
 import petservice.wsgi  # noqa: F401  # sets up Django, as `serve` does before it starts the server
 from petservice.__main__ import COLLECTION_THRESHOLD
 from petservice.server import run
@@ -37,7 +35,6 @@ def stop_the_first_process_at_its_fork(forked: Path) -> None:
 
 if __name__ == "__main__":
     gc.set_threshold(COLLECTION_THRESHOLD)  # as every command does
-    PBKDF2PasswordHasher.iterations = 1  # logins would take a third of the processor time of some tests
     os.environ["GUNICORN_CMD_ARGS"] = shlex.join(sys.argv[1:])
     server = EndpointsServer(None)
     if forked := os.environ.get("TEST_FORKED"):
