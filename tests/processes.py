@@ -26,12 +26,13 @@ from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
 from tests.documents import ROOT
 
-# What the service imports of its libraries, as far as that needs no settings.
+# What the service imports of its libraries, as far as that needs no settings, and the client of the guide's program.
 LIBRARIES = [
     *("django.contrib.admin.filters", "django.contrib.admin.options", "django.core.handlers.wsgi"),
     *("django.core.management", "django.db.backends.postgresql.base", "django.db.backends.sqlite3.base"),
-    *("django.db.migrations.autodetector", "django.test.client", "drf_spectacular.utils", "environs", "markdown_it"),
-    *("openpyxl", "platformdirs", "psycopg", "rest_framework.fields", "segno", "sqlparse", "uvloop", "whitenoise.base"),
+    *("django.db.migrations.autodetector", "django.test.client", "drf_spectacular.utils", "environs", "httpx"),
+    *("markdown_it", "openpyxl", "platformdirs", "psycopg", "rest_framework.fields", "segno", "sqlparse", "uvloop"),
+    "whitenoise.base",
 ]
 
 

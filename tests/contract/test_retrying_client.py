@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 import time
 import uuid
 from ast import literal_eval
@@ -21,6 +19,7 @@ import pytest
 from tests.contract.transports import Reply, SocketTransport
 from tests.documents import block
 from tests.http_server import Request, http_server
+from tests.processes import inside, start
 from tests.service import TLS, Service
 
 pytestmark = pytest.mark.once
@@ -119,25 +118,29 @@ Program = Callable[..., Run]
 @pytest.fixture(params=["python", "shell"])
 def program(request: pytest.FixtureRequest, tmp_path: Path) -> Program:
     """A function that runs a program of the guide, whose pauses are recorded and skipped."""
-    waits, sleep = tmp_path / "waits", tmp_path / "sleep"
+    waits, sleep, output, errors = (tmp_path / name for name in ("waits", "sleep", "output", "errors"))
     sleep.write_text(f"#!/bin/sh\necho \"$*\" >> '{waits}'\n")
     sleep.chmod(0o755)
     without_pauses = f"import time\ntime.sleep = lambda wait: print(wait, file=open({str(waits)!r}, 'a'))\n"
+    path = tmp_path / "program"
     command, source = {
-        "python": ([sys.executable, "-c"], without_pauses + PYTHON),
+        "python": ([str(path)], without_pauses + PYTHON),
         # With the strictest options of a script into which a reader may paste it.
-        "shell": (["sh", "-eu", "-c"], SHELL),
+        "shell": (inside("sh", "-eu", str(path), command=[]), SHELL),
     }[request.param]
 
     def run(url: str, key: str = "pets_test_key", timeout: int = 10) -> Run:
-        waits.write_text("")
+        for file in (waits, output, errors):
+            file.write_text("")
         text, changes = re.subn(r"(timeout=|--max-time )10\b", rf"\g<1>{timeout}", source)
         assert changes == 1
-        # The program must not use a proxy that this machine is configured for.
-        variables = {"PETS_URL": f"{url}/v1", "PETS_API_KEY": key, "no_proxy": "*"}
+        path.write_text(text)
+        # The program must use no proxy that this machine is configured for, and need not load its certificates.
+        variables = {"PETS_URL": f"{url}/v1", "PETS_API_KEY": key, "no_proxy": "*", "SSL_CERT_DIR": str(tmp_path)}
         environment = os.environ | variables | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-        done = subprocess.run([*command, text], env=environment, capture_output=True, text=True)
-        return Run(done.returncode == 0, done.stdout, done.stderr, [float(wait) for wait in waits.read_text().split()])
+        status = start(command, environment, output, errors).wait(timeout=60)
+        waited = [float(wait) for wait in waits.read_text().split()]
+        return Run(status == 0, output.read_text(), errors.read_text(), waited)
 
     return run
 
