@@ -147,8 +147,7 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
         return format_html('<a href="{}?q={}">{}</a>', keys, key_prefix, name) if key_prefix else name
 
     def history(self, pet: Pet) -> str:
-        url = reverse("admin:pets_pet_history", args=[pet.pk])
-        return format_html('<a href="{}" aria-label="History of {}">History</a>', url, pet.name)
+        return format_html('<a href="{}/history/" aria-label="History of {}">History</a>', pet.pk, pet.name)
 
     # Additions and changes.
 

@@ -58,6 +58,11 @@ class BoundedChangeList(ChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
+        self.query_of_rows, self.preserved_filters = self.preserved_filters, ""
         self.page_num = self.paginator.validate_number(self.page_num)
         if self.result_count <= self.list_per_page:  # to find few rows takes long, and the count has done it
             self.result_list = self.paginator.object_list if self.result_count else self.queryset.none()
+
+    def url_for_result(self, result: Any) -> str:
+        """Return the URL of a row with the filters of the list. To add them, Django would resolve the URL of each row."""
+        return f"{super().url_for_result(result)}?{self.query_of_rows}".rstrip("?")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from html import unescape
+from urllib.parse import urljoin, urlsplit
 
 import pytest
 from django.test import Client
@@ -48,6 +49,19 @@ def test_a_header_shows_the_order_and_reverses_it(staff: Client) -> None:
     assert f"?o={name}" in staff.get(LIST).content.decode()
     assert f"?o=-{name}" in staff.get(LIST, {"o": name}).content.decode()
     assert "descending" in staff.get(LIST, {"o": f"-{name}"}).content.decode()
+
+
+def test_the_links_of_a_row_open_the_pet_which_leads_back_to_the_list_and_its_history(staff: Client) -> None:
+    rex = create_pet(name="Rex")
+    for query in ("", "?q=re&o=4"):
+        page = staff.get(f"{LIST}{query}").content.decode()
+        opened = re.findall('<a href="([^"]*)"[^>]*>(?:Rex|History)</a>', page)
+        pet, history = (urljoin(LIST, unescape(url)) for url in opened)
+
+        assert urlsplit(pet).path == page_of(rex)
+        assert history == reverse("admin:pets_pet_history", args=[rex.pk])
+        response = staff.post(pet, fields_of(staff.get(pet), "pet_form"))
+        assert response["Location"] == f"{LIST}{query}"
 
 
 def test_a_url_cannot_select_an_order_or_a_count_without_an_index(staff: Client) -> None:
