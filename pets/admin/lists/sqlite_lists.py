@@ -3,9 +3,10 @@
 Without this module, the lists are the same, but some of those of a million pets take seconds on SQLite.
 """
 
+from itertools import islice
 from typing import Any
 
-from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+from django.db.models import ExpressionWrapper, IntegerField, Q, QuerySet
 from django.http import HttpRequest
 
 from pets.admin.lists.changelist import PetChangeList
@@ -13,16 +14,16 @@ from pets.admin.lists.filters import CREATED_DAYS, SOLD_DAYS, STATUS
 from pets.admin.lists.ordering import indexed
 from pets.search.words import found_among, having, search
 
-# Numbers of pets that are tested in the order of a list, beside two for each pet of its pages. First some, because most
-# pets may fit. To read the greater number takes some 60 ms.
-_TESTED = (400, 5000)
+# Maximum number of pets that are tested in the order of a list, beside two for each pet of its pages, which takes some
+# 40 ms. A search compares the words of some of them together.
+_MAX_TESTED, _COMPARED_TOGETHER = 5000, 400
 
 
 class SQLitePetChangeList(PetChangeList):
     """A list of pets for which SQLite reads few pets that are not shown."""
 
     def found(self, pets: QuerySet[Any]) -> QuerySet[Any]:
-        self._by_index = fitting = pets.filter(*self.filters.values())
+        fitting = pets.filter(*self.filters.values())
         in_search = self.filter_form.spellings, self.filter_form.words()
         if self.query:
             return search(fitting, self.query, *in_search)
@@ -35,7 +36,7 @@ class SQLitePetChangeList(PetChangeList):
         if self.can_select_all:
             return
         if not self.query and self.filters.keys() == self._indexed_filters():
-            self.queryset = self._by_index
+            self.queryset = self._in_order()
             self.result_list = self.queryset[end - self.list_per_page : end]
         # Without an index that has both the filters and the order, SQLite sorts all pets that fit.
         elif len(first := self._first(end)) == end:
@@ -43,20 +44,22 @@ class SQLitePetChangeList(PetChangeList):
             self.result_list = shown.order_by(*indexed(self.order))
 
     def _first(self, number: int) -> list[str]:
-        """Return the ids of the first pets of the list, or of fewer if some are far from the beginning of its order.
+        """Return the ids of the first pets of the list, or of fewer if some are far from the beginning of its order."""
+        # An integer, because Django would convert each boolean.
+        pets = self._in_order().annotate(fits=ExpressionWrapper(Q(*self.filters.values()), IntegerField()))
+        rows = pets.values_list("pk", "name", "tag", "fits")[: _MAX_TESTED + 2 * number].iterator(self.list_per_page)
+        fit = ((pk, (name, tag)) for pk, name, tag, fits in rows if fits)
+        first: list[str] = []
+        beside = _COMPARED_TOGETHER if self.query else 0
+        while len(first) < number and (some := [*islice(fit, number - len(first) + beside)]):
+            found = found_among([texts for _, texts in some], self.query) if self.query else range(len(some))
+            first += [some[position][0] for position in found]
+        return first[:number]
 
-        SQLite reads pets in the order by an index, which also has the filters that the order allows.
-        """
+    def _in_order(self) -> QuerySet[Any]:
+        """Return pets in the order of the list, by an index that also has the filters that the order allows."""
         in_index = [self.filters[names] for names in self._indexed_filters()]
-        pets = self.root_queryset.filter(*in_index).order_by(*indexed(self.order))
-        pets = pets.annotate(fits=ExpressionWrapper(Q(*self.filters.values()), BooleanField()))
-        for tested in _TESTED:
-            rows = pets.values_list("pk", "name", "tag", "fits")[: tested + 2 * number]
-            fit = [(pk, (name, tag)) for pk, name, tag, fits in rows if fits]
-            found = found_among([texts for _, texts in fit], self.query) if self.query else range(len(fit))
-            if len(found) >= number:
-                break
-        return [fit[position][0] for position in found[:number]]
+        return self.root_queryset.filter(*in_index).order_by(*indexed(self.order))
 
     def _indexed_filters(self) -> set[tuple[str, ...]]:
         """Return the filters that an index has together with the order."""

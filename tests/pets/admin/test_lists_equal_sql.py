@@ -111,15 +111,16 @@ def test_many_combinations_of_search_filters_order_and_page_list_the_right_pets(
     model: ListModel, staff: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = []
-    usual = MAX_COUNTED, sqlite_lists._TESTED
+    usual = MAX_COUNTED, sqlite_lists._MAX_TESTED, sqlite_lists._COMPARED_TOGETHER
     a_pet = model.ids({})[0]
     ids = [{"q": text} for text in (a_pet, f" {a_pet.upper()}\n", unkind_pets.NO_ID)]
     for number, query in enumerate([*many_queries(), *ids]):
         # Every second list with low limits, so that several filters together find more pets than it counts.
-        maximum, tested = (1000, (20, 100)) if number % 2 else usual
+        maximum, tested, together = (1000, 100, 20) if number % 2 else usual
         for module in (list_model, bounded_paginator):
             monkeypatch.setattr(module, "MAX_COUNTED", maximum)
-        monkeypatch.setattr(sqlite_lists, "_TESTED", tested)
+        monkeypatch.setattr(sqlite_lists, "_MAX_TESTED", tested)
+        monkeypatch.setattr(sqlite_lists, "_COMPARED_TOGETHER", together)
         found = listed(staff, **query)  # without its HTML, which takes longer than all else
         wrong += difference(query, (str(found.result_count), [pet.pk for pet in found.result_list]), model.shown(query))
 
