@@ -64,5 +64,5 @@ class BoundedChangeList(ChangeList):
             self.result_list = self.paginator.object_list if self.result_count else self.queryset.none()
 
     def url_for_result(self, result: Any) -> str:
-        """Return the URL of a row with the filters of the list. To add them, Django would resolve the URL of each row."""
+        """Return the URL of a row with the filters of the list. To add them, Django would resolve each URL."""
         return f"{super().url_for_result(result)}?{self.query_of_rows}".rstrip("?")
