@@ -107,9 +107,8 @@ def urls() -> Iterator[tuple[str, str]]:
         yield "apikeys_apikey", reverse(f"admin:apikeys_apikey_{verb}", args=[key.pk])
 
 
-@pytest.mark.parametrize(
-    "who", ["superuser", *(pytest.param(who, marks=pytest.mark.once) for who in WHO if who != "superuser")]
-)
+@pytest.mark.once
+@pytest.mark.parametrize("who", WHO)
 def test_staff_open_only_the_pages_that_they_have_permission_for(who: str) -> None:
     make_client, allowed = WHO[who]
     client = make_client()
@@ -142,7 +141,7 @@ def assert_crumbs(page: str, path: str, text: str) -> None:
 HEADER = ["Help", "Second factor", "Change password", "View site", "Log out"]
 
 
-@pytest.mark.once
+@pytest.mark.once(on="postgresql")  # so that each page is opened on both databases
 def test_every_page_has_the_header_the_menus_its_section_of_the_guide_and_times_in_the_zone_of_the_store(
     settings: Any,
 ) -> None:
