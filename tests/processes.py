@@ -18,7 +18,6 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from multiprocessing import get_context
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +157,7 @@ def main() -> None:
         import_module(library)
     PBKDF2PasswordHasher.iterations = 1  # logins would take a third of the processor time of some tests
     gc.freeze()  # so that a fork copies none of their objects when it collects garbage
-    started: dict[int | None, BaseProcess] = {}
+    started: dict[Any, Any] = {}
     for line in sys.stdin:
         request = json.loads(line)
         if len(request) == 1:
