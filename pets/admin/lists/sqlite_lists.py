@@ -66,8 +66,10 @@ class SQLitePetChangeList(PetChangeList):
         return self.root_queryset.filter(*in_index, *tested).order_by(*indexed(self.order))
 
     def _indexed_filters(self) -> set[tuple[str, ...]]:
-        """Return the filters that an index has together with the order, which a tag with several spellings is not."""
+        """Return the filters that an index has together with the order."""
         names: set[tuple[str, ...]] = set(self.filters)
         of_order: dict[str, set[tuple[str, ...]]] = {"status": {STATUS}, "sold_at": {STATUS, SOLD_DAYS}}
-        of_order["created_at"] = names - {SOLD_DAYS, *([TAG] if len(self.filter_form.spellings) > 1 else [])}
+        # Of several spellings of a tag, SQLite would sort all pets.
+        not_in_order = {SOLD_DAYS, TAG} if len(self.filter_form.spellings) > 1 else {SOLD_DAYS}
+        of_order["created_at"] = names - not_in_order
         return names & of_order.get(self.order.removeprefix("-"), set())
