@@ -33,10 +33,6 @@ def test_invalid_url_is_rejected_with_a_message_without_its_password(url: str, s
     assert SECRET not in str(rejected.value)
 
 
-def test_without_a_url_the_database_is_a_file_in_the_data_directory() -> None:
-    assert database_settings("", data_dir=Path("/data"))["NAME"] == Path("/data/petservice.sqlite3")
-
-
 def test_postgresql_url_is_parsed_by_the_rules_of_libpq() -> None:
     settings = database_settings("postgres://ada:s3cret@one,two:6432/pets?sslmode=require", data_dir=Path("/data"))
 
