@@ -54,15 +54,6 @@ def test_the_question_before_a_deletion_and_its_event_name_the_record(admin_clie
     assert event.message == "Deleted."
 
 
-def test_lists_write_numbers_with_separators(admin_client: Client) -> None:
-    Pet.objects.bulk_create(Pet(name="Rex") for _ in range(1200))
-
-    page = admin_client.get(reverse("admin:pets_pet_changelist"), {"q": "rex"}).content.decode()
-
-    for text in ("1,200 results", "1,200 pets", "Select all 1,200 pets", "All 1,200 selected"):
-        assert text in page
-
-
 def test_an_empty_list_says_what_it_is_for_and_has_one_button(admin_client: Client) -> None:
     for model, sentence, button in (
         ("pets_trashedpet", "A deleted pet stays here for 30 days", "Back to the dashboard"),
