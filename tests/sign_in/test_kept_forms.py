@@ -34,12 +34,15 @@ def log_in(browser: Client, page: Any = None, name: str = "admin") -> Any:
     return log_in_again(browser, page or browser.get(LOGIN), PASSWORD, username=name)
 
 
-def filled_in(browser: Client, url: str = ADD, **values: Any) -> dict[str, Any]:
-    return fields_of(browser.get(url), "pet_form") | {"name": NAME, "tag": "dog", "_save": "Save"} | values
+def filled_in(browser: Client, **values: Any) -> dict[str, Any]:
+    return fields_of(browser.get(ADD), "pet_form") | {"name": NAME, "tag": "dog", "_save": "Save"} | values
 
 
-def end_session(browser: Client) -> None:
+def sent_too_late(browser: Client, url: str = ADD, **values: Any) -> Any:
+    """Fill in the form, send it after the end of the session, and return the response."""
+    fields = filled_in(browser, **values)
     browser.cookies.pop("sessionid")
+    return browser.post(url, fields)
 
 
 def is_offered(response: Any) -> bool:
@@ -47,10 +50,7 @@ def is_offered(response: Any) -> bool:
 
 
 def test_the_login_page_says_why_and_the_form_is_sent_again_with_one_click(browser: Client) -> None:
-    fields = filled_in(browser, selection="ids and versions of pets")
-    end_session(browser)
-
-    page = browser.post(f"{ADD}?_changelist_filters=q%3Drex", fields)
+    page = sent_too_late(browser, f"{ADD}?_changelist_filters=q%3Drex", selection="ids and versions of pets")
     text = page.content.decode()
     assert (page.status_code, "no-store" in page["Cache-Control"]) == (200, True)
     assert "Your session has ended, or you logged out in another window. Nothing was changed." in text
@@ -94,7 +94,7 @@ def test_a_login_replaces_a_security_token_that_is_not_from_a_login_of_its_accou
 
 def test_another_account_does_not_send_the_form(browser: Client) -> None:
     fields = filled_in(browser)
-    end_session(browser)
+    browser.cookies.pop("sessionid")
     page = browser.post(ADD, fields)
 
     other = log_in(browser, page, name="ada")
@@ -112,9 +112,7 @@ def test_another_account_does_not_send_the_form(browser: Client) -> None:
 
 @pytest.mark.parametrize(("hours", "is_kept"), [(23, True), (25, False)])
 def test_a_form_is_kept_for_a_day(browser: Client, monkeypatch: pytest.MonkeyPatch, hours: int, is_kept: bool) -> None:
-    fields = filled_in(browser)
-    end_session(browser)
-    page = browser.post(ADD, fields)
+    page = sent_too_late(browser)
     later = time.time() + hours * 3600
     monkeypatch.setattr(time, "time", lambda: later)
 
@@ -126,7 +124,7 @@ def test_a_stranger_cannot_prepare_a_form_for_an_account(browser: Client) -> Non
     token = fields_of(stranger.get(LOGIN), "login-form")["csrfmiddlewaretoken"]
     page = stranger.post(ADD, {"name": "Rex", "csrfmiddlewaretoken": token})
     kept = fields_of(page, "login-form")["kept_form"]
-    end_session(browser)
+    browser.cookies.pop("sessionid")
 
     login_page = browser.get(LOGIN)
     fields = fields_of(login_page, "login-form") | {"username": "admin", "password": PASSWORD, "kept_form": kept}
@@ -135,9 +133,7 @@ def test_a_stranger_cannot_prepare_a_form_for_an_account(browser: Client) -> Non
 
 
 def test_files_and_passwords_are_not_kept(browser: Client) -> None:
-    fields = filled_in(browser) | {"password1": "secret one"}
-    end_session(browser)
-    page = browser.post(ADD, fields | {"a_file": SimpleUploadedFile("pets.csv", b"name\nRex")})
+    page = sent_too_late(browser, password1="secret one", a_file=SimpleUploadedFile("pets.csv", b"name\nRex"))
 
     offer = log_in(browser, page)
 
@@ -148,10 +144,7 @@ def test_files_and_passwords_are_not_kept(browser: Client) -> None:
 
 
 def test_a_form_above_the_limit_is_not_kept_and_the_page_says_so(browser: Client) -> None:
-    fields = filled_in(browser, tag="".join(f"{number:x}" for number in range(20_000)))
-    end_session(browser)
-
-    page = browser.post(ADD, fields)
+    page = sent_too_late(browser, tag="".join(f"{number:x}" for number in range(20_000)))
 
     assert "Your form is too large to be kept." in page.content.decode()
     assert log_in(browser, page)["Location"] == ADD
