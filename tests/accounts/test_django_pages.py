@@ -163,12 +163,6 @@ RUN_BY = "Run by the operating system user "
 Run = Callable[..., tuple[str, str]]
 
 
-@pytest.fixture(autouse=True)
-def _typed_password(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Enter a password where a command asks for one."""
-    monkeypatch.setattr("getpass.getpass", lambda *_, **__: NEW_PASSWORD)
-
-
 def test_a_new_superuser_is_in_the_audit(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", NEW_PASSWORD)
 
@@ -182,7 +176,10 @@ def test_a_new_superuser_is_in_the_audit(run: Run, monkeypatch: pytest.MonkeyPat
     assert Event.objects.count() == 1
 
 
-def test_a_changed_password_is_in_the_audit_and_nothing_if_no_password_was_changed(run: Run, ada: User) -> None:
+def test_a_changed_password_is_in_the_audit_and_nothing_if_no_password_was_changed(
+    run: Run, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("getpass.getpass", lambda *_, **__: NEW_PASSWORD)
     with pytest.raises(CommandError, match="does not exist"):
         run("changepassword", "eve")
     assert not Event.objects.exists()
