@@ -23,13 +23,6 @@ pytestmark = pytest.mark.once
 # Errors.
 
 
-def error_of(observed: Observed, line: dict[str, object]) -> dict[str, str]:
-    """Return the only error of the request of a line in the access log."""
-    of_request = [one for one in observed.lines() if one.get("request_id") == line["request_id"]]
-    (error,) = (one for one in of_request if one["level"] == "ERROR")
-    return error
-
-
 def test_error_has_its_traceback_in_one_line_with_the_id_of_its_request(observed: Observed) -> None:
     observed.service.execute("ALTER TABLE apikeys_apikey RENAME TO hidden")
     try:  # by a request that the fast path leaves to Django
@@ -38,7 +31,8 @@ def test_error_has_its_traceback_in_one_line_with_the_id_of_its_request(observed
         observed.service.execute("ALTER TABLE hidden RENAME TO apikeys_apikey")
 
     assert line["status"] == 500
-    error = error_of(observed, line)
+    of_request = [one for one in observed.lines() if one.get("request_id") == line["request_id"]]
+    (error,) = (one for one in of_request if one["level"] == "ERROR")
     assert error["message"].startswith("Internal Server Error: /v1/pets")
     assert error["traceback"].startswith("Traceback (most recent call last):\n")
     assert "apikeys_apikey" in error["traceback"]

@@ -110,15 +110,10 @@ def test_upload_of_a_stranger_is_rejected_before_it_is_complete(
     assert response.header("Connection") == "close"
 
 
-@pytest.fixture
-def session(with_staff: Service) -> bytes:
-    """The cookies of a staff account, as a header line."""
+def test_uploads_of_staff_are_read_completely_and_are_limited(with_staff: Service) -> None:
     with with_staff.client() as http:
         log_in(http, "ada", "correct horse")
-        return f"Cookie: sessionid={http.cookies['sessionid']}; last_account={http.cookies['last_account']}".encode()
-
-
-def test_uploads_of_staff_are_read_completely_and_are_limited(with_staff: Service, session: bytes) -> None:
+        session = f"Cookie: sessionid={http.cookies['sessionid']}; last_account={http.cookies['last_account']}".encode()
     size = 3_000_000
     request = get(IMPORT, session, b"Content-Length: %d" % size, b"Expect: 100-continue", method="POST")
     with ExitStack() as stack:

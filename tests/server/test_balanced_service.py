@@ -20,21 +20,15 @@ def two_workers(folder: Path, *options: str, **variables: str) -> AbstractContex
     return service_with_test_endpoints(folder, *options, WEB_CONCURRENCY="2", **variables)
 
 
-def worker_of_a_new_connection(service: Service) -> int:
-    """Open and close a connection, and return the process id of the worker that served it."""
-    with Client(service) as client:
-        pid = int(client.response_to(get("/v1/worker", b"Connection: close")).body)
-        assert client.is_closed()
-        return pid
-
-
-def wait_for_workers(service: Service, number: int = 2) -> None:
-    """Wait until `number` workers accept connections; none of them has an open connection then."""
+def wait_for_workers(service: Service) -> None:
+    """Wait until both workers accept connections; none of them has an open connection then."""
     accepting: set[int] = set()
 
     def all_accept() -> bool:
-        accepting.add(worker_of_a_new_connection(service))
-        return len(accepting) == number
+        with Client(service) as client:
+            accepting.add(int(client.response_to(get("/v1/worker", b"Connection: close")).body))
+            assert client.is_closed()
+        return len(accepting) == 2
 
     wait_until(all_accept)
 

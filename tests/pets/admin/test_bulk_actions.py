@@ -176,12 +176,6 @@ def test_an_action_on_too_many_pets_reads_few_of_them_and_changes_nothing(
     assert not Item.objects.exists()
 
 
-def sell(client: Client, pet: Pet) -> Any:
-    """Press *Sold* in the menu of the status of a pet in the list, as the client saw it."""
-    fields = read(client, LIST, "mark_as_sold") | {"selection": f"{pet.pk}:{pet.version}"}
-    return client.post(LIST, fields, follow=True)
-
-
 def test_an_account_that_may_only_look_sees_a_badge_and_changes_no_status() -> None:
     pet = create_pet(name="Rex <b>")
     for codename in ("view_pet", "view_inventoryitem"):
@@ -206,7 +200,8 @@ def test_an_account_for_the_inventory_changes_statuses_and_nothing_else() -> Non
     marks = ["Mark as available", "Mark as pending", "Mark as sold"]
     assert re.findall('name="index" value="[0-9]+">([^<]+)<', page) == marks
     assert re.findall(r'<ul class="object-tools">\s*</ul>', page)
-    assert messages(sell(clerk, pet)) == ["1 pet marked as sold."]
+    menu = read(clerk, LIST, "mark_as_sold") | {"selection": f"{pet.pk}:{pet.version}"}
+    assert messages(clerk.post(LIST, menu, follow=True)) == ["1 pet marked as sold."]
     form = clerk.get(page_of(pet)).context["adminform"].form
     assert list(form.fields) == ["status"]
     edited = edit(clerk, pet, {"name": "Max", "tag": "cat", "status": "pending"})
