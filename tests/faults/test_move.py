@@ -15,7 +15,7 @@ from pets.fields import new_pet_id
 from tests.faults.load import Load, lost, running_load
 from tests.faults.restores import NAME, move, run
 from tests.processes import Process, inside, start
-from tests.service import Service, free_port, log_in, running_service, stopped_service
+from tests.service import free_port, log_in, running_service, stopped_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
@@ -85,20 +85,15 @@ def test_a_service_under_load_moves_and_loses_nothing(tmp_path: Path, direction:
             load.wait_for(100)
         # After the last response, because a pet of a request in progress may be missing.
         assert lost(load) == []
-        check_the_rest(moved, last_key)
+        with moved.client() as client:
+            log_in(client, "ada", "a password of ada")
+        moved.create_key()  # with a number after the old ones
+        assert moved.execute("SELECT max(id) FROM apikeys_apikey") == [(last_key + 1,)]
     assert "pets_pet" in output
     assert "equal in both databases" in output
     if source.startswith("sqlite"):
         assert not (tmp_path / NAME).exists()
         assert f"The old database is now {tmp_path / NAME}.moved" in output
-
-
-def check_the_rest(service: Service, last_key: int) -> None:
-    """Check that staff can log in, and that new records have numbers after the old ones."""
-    with service.client() as client:
-        log_in(client, "ada", "a password of ada")
-    service.create_key()
-    assert service.execute("SELECT max(id) FROM apikeys_apikey") == [(last_key + 1,)]
 
 
 def test_an_interrupted_move_changes_nothing_and_can_be_repeated(tmp_path: Path, direction: tuple[str, str]) -> None:

@@ -23,12 +23,6 @@ TIME = "2026-11-26 14:03:00+00"
 ARCHIVED = "SELECT last_archived_wal >= '{}' FROM pg_stat_archiver"
 
 
-def archive_log(server: Server) -> None:
-    """Let the server finish the file of its log that it writes, and wait until it is in the archive."""
-    file = server.sql("SELECT pg_walfile_name(pg_switch_wal())")
-    wait_until(lambda: server.sql(ARCHIVED.format(file)) == "t")
-
-
 def doctor(server: Server) -> str:
     return manage("doctor", DATABASE_URL=server.url).stdout
 
@@ -49,7 +43,8 @@ def test_a_database_is_restored_to_a_time_between_two_pets(tmp_path: Path, clust
             at = old.sql("SELECT clock_timestamp()")
             with running_load(Load(service, key), 1) as mistaken:
                 mistaken.wait_for(20)
-            archive_log(old)
+            last = old.sql("SELECT pg_walfile_name(pg_switch_wal())")  # the server finishes this file of its log
+            wait_until(lambda: old.sql(ARCHIVED.format(last)) == "t")
             assert "PostgreSQL archives its log. The last file was archived: 20" in doctor(old)
             old.sql("ALTER SYSTEM SET archive_command = 'false'; SELECT pg_reload_conf(); SELECT pg_switch_wal()")
             wait_until(lambda: old.sql("SELECT failed_count > 0 FROM pg_stat_archiver") == "t")

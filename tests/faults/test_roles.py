@@ -54,7 +54,10 @@ def test_the_service_works_as_a_role_that_owns_nothing(tmp_path: Path, server: S
 
     refusals = re.findall("(?:permission denied|must be owner).*", (server.folder / "log").read_text())
     assert {*refusals} == {'permission denied to analyze "pets_pet", skipping it'}
-    assert_owns_nothing(url)
+    with psycopg.connect(url, autocommit=True) as database:
+        for statement in FORBIDDEN:
+            with pytest.raises(InsufficientPrivilege):
+                database.execute(statement)
 
 
 def test_the_owner_of_an_existing_database_can_be_replaced(server: Server) -> None:
@@ -129,10 +132,3 @@ def use_pages(service: Service) -> None:
                     found.add(place.path)
                     paths.append(f"{place.path}?{place.query}")
         assert len(found) > 30
-
-
-def assert_owns_nothing(url: str) -> None:
-    with psycopg.connect(url, autocommit=True) as database:
-        for statement in FORBIDDEN:
-            with pytest.raises(InsufficientPrivilege):
-                database.execute(statement)
