@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from contextvars import copy_context
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
@@ -30,6 +29,8 @@ pytestmark = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQL
 
 # Maximum number of connections of each worker, as petservice/docs/deployment.md says.
 CONNECTIONS = 12
+# A row if a session waits for this table.
+WAITING = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'auth_group'::regclass"
 LIMITS = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
 # Defaults of the database with which requests and commands would fail, or would write and find other texts.
 DEFAULTS = {
@@ -240,12 +241,13 @@ async def _plan(database: PostgreSQL, statement: str, parameters: int) -> str:
 
 @pytest.mark.django_db(transaction=True)
 def test_tables_are_locked_despite_a_writer_that_locks_them_in_another_order() -> None:
+    tables = ["pets_pet", "auth_group"]
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic(), connection.cursor() as writer:
             writer.execute("SET LOCAL deadlock_timeout = '1min'")  # so that a deadlock ends the other transaction
             writer.execute("LOCK TABLE auth_group IN ROW EXCLUSIVE MODE")
-            locking = pool.submit(on_a_connection, _lock_both_tables)
-            wait_until(lambda: _waits_for_a_table(writer))
+            locking = pool.submit(on_a_connection, transaction.atomic(lambda: backend().lock_out_writers(tables)))
+            wait_until(lambda: writer.execute(WAITING).fetchone())
 
             writer.execute("LOCK TABLE pets_pet IN ROW EXCLUSIVE MODE")  # waits until the deadlock is detected
 
@@ -260,16 +262,6 @@ def test_table_that_stays_locked_is_an_error() -> None:
         cursor.execute("SET LOCAL lock_timeout = '10ms'")
         with pytest.raises(OperationalError, match="lock timeout"):
             backend().lock_out_writers(["pets_pet"])
-
-
-def _waits_for_a_table(cursor: Any) -> bool:
-    cursor.execute("SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'auth_group'::regclass")
-    return cursor.fetchone() is not None
-
-
-def _lock_both_tables() -> None:
-    with transaction.atomic():
-        backend().lock_out_writers(["pets_pet", "auth_group"])
 
 
 def test_migration_times_out_instead_of_blocking_other_queries(tmp_path: Path) -> None:

@@ -66,16 +66,11 @@ def statuses(service: Service, request: bytes) -> list[int]:
         client.send(request)
         if client.is_waiting(RESPONSE_TIMEOUT):
             client.send(COMPLETION)
-        while not has_final_status(received) and (part := client.socket.recv(65536)):
-            received += part
+        while all(status < b"200" for status in STATUS.findall(received)) and (part := client.socket.recv(65536)):
+            received += part  # until a final response has begun
         client.socket.shutdown(socket.SHUT_WR)  # ends a connection that the service keeps open
         received += b"".join(iter(lambda: client.socket.recv(65536), b""))
     return [int(status) for status in STATUS.findall(received)]
-
-
-def has_final_status(received: bytes) -> bool:
-    """Return whether a response with a status of at least 200 has begun."""
-    return any(status >= b"200" for status in STATUS.findall(received))
 
 
 def send_generated_requests(service: Service, credentials: list[bytes], number: int) -> None:

@@ -124,11 +124,6 @@ def test_two_factors_of_an_account_cannot_be_set_up_at_the_same_time(ada: User, 
 # Limits on guessing.
 
 
-def end_the_wait() -> None:
-    """Let the time pass for which wrong codes delay the next one, which is a few hundredths of a second here."""
-    TOTPDevice.objects.update(throttling_failure_timestamp=timezone.now() - timedelta(minutes=1))
-
-
 def test_wrong_codes_lock_the_account_for_the_address_like_wrong_passwords(app: Authenticator) -> None:
     fail(2)
     # A correct password in between does not reset the count.
@@ -142,7 +137,8 @@ def test_wrong_codes_lock_the_account_for_the_address_like_wrong_passwords(app: 
     assert log_in(code=code).status_code == 429
     assert log_in().status_code == 429
     assert AccessAttempt.objects.get().failures_since_start == LIMIT
-    end_the_wait()
+    # Wrong codes delay the next one, for a few hundredths of a second here.
+    TOTPDevice.objects.update(throttling_failure_timestamp=timezone.now() - MINUTE)
     assert log_in(code=code, address=ELSEWHERE).status_code == 302, "the owner is locked out, or the code was used up"
 
 
