@@ -62,14 +62,13 @@ def write_before(part: str, write: Callable[[], object]) -> Iterator[None]:
 
 def _with_its_session(session: Future[int], write: Callable[[], object]) -> object:
     """Tell which session of PostgreSQL this thread's connection is, and call a function."""
-    if connection.vendor == "postgresql":
-        connection.ensure_connection()
-        session.set_result(connection.connection.info.backend_pid)
+    connection.ensure_connection()
+    session.set_result(connection.connection.info.backend_pid)
     return write()
 
 
 def _waits_for_this_connection(session: Future[int]) -> bool:
-    if connection.vendor != "postgresql" or not session.done():
+    if not session.done():
         return False
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid() = ANY (pg_blocking_pids(%s))", [session.result()])
