@@ -4,7 +4,6 @@ The imports take two thirds of the time of a start. A fork imports the modules o
 variables of its own.
 """
 
-import atexit
 import gc
 import json
 import os
@@ -12,13 +11,12 @@ import runpy
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
-from multiprocessing import get_context
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
@@ -39,7 +37,7 @@ class ForkServer:
     """The process whose forks are the programs. It starts with the first of them."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     @cached_property
     def _process(self) -> subprocess.Popen[str]:
@@ -66,13 +64,15 @@ class Fork:
 
     def __init__(self, server: ForkServer, *arguments: object) -> None:
         self._server = server
+        self._lock = Lock()
         self.pid: int = server.request(*arguments)
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
-        if self.returncode is None:
-            self.returncode = self._server.request(self.pid)
-        return self.returncode
+        with self._lock:  # because an exit status can be asked for once
+            if self.returncode is None:
+                self.returncode = self._server.request(self.pid)
+            return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
         began = time.monotonic()
@@ -145,11 +145,7 @@ def _run(command: list[str], environment: dict[str, str], output: str, errors: s
     os.environ.update(environment)
     is_module = command[0] == "-m"
     sys.argv = command[is_module:]
-    try:
-        (runpy.run_module if is_module else runpy.run_path)(sys.argv[0], run_name="__main__")
-    finally:  # what Python does at an end, without clearing all modules, which would take each process 0.1 s
-        threading._shutdown()  # type: ignore[attr-defined]
-        atexit._run_exitfuncs()
+    (runpy.run_module if is_module else runpy.run_path)(sys.argv[0], run_name="__main__")
 
 
 def main() -> None:
@@ -157,16 +153,16 @@ def main() -> None:
         import_module(library)
     PBKDF2PasswordHasher.iterations = 1  # logins would take a third of the processor time of some tests
     gc.freeze()  # so that a fork copies none of their objects when it collects garbage
-    started: dict[Any, Any] = {}
     for line in sys.stdin:
         request = json.loads(line)
         if len(request) == 1:
-            print(json.dumps(started[request[0]].exitcode), flush=True)
+            pid, status = os.waitpid(request[0], os.WNOHANG)
+            print(json.dumps(os.waitstatus_to_exitcode(status) if pid else None), flush=True)
+        elif pid := os.fork():
+            print(pid, flush=True)
         else:
-            process = get_context("fork").Process(target=_run, args=request)
-            process.start()
-            started[process.pid] = process
-            print(process.pid, flush=True)
+            _run(*request)
+            return
 
 
 if __name__ == "__main__":
