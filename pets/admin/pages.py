@@ -50,7 +50,6 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
     only a part of one index; see pets.admin.lists.
     """
 
-    introduction = "Press a status to change it. To change many together, select their rows."
     empty_list = "There are no pets yet. Clients add them through the API."
     already_created = "This form was sent already, and has added “{created}”."
     # A form that strips white space would change a client's text when staff edit another field.

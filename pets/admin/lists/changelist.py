@@ -20,6 +20,7 @@ from petservice.admin_pages.bounded_paginator import BoundedChangeList, BoundedP
 
 # Maximum number of pets that a list reads by their keys, which takes PostgreSQL 50 µs for each of thousands.
 _MAX_READ_BY_KEY = 1000
+_INTRODUCTION = "Press a status to change it. To change many together, select their rows."
 
 
 class SearchPaginator(BoundedPaginator):
@@ -47,6 +48,7 @@ class PetChangeList(BoundedChangeList):
         """Read our form of the filters, and reject the other conditions that Django accepts in a URL."""
         if unknown := self.get_filters_params().keys() - PARAMETERS:
             raise DisallowedModelAdminLookup(f"Filtering by {', '.join(unknown)} is not allowed.")
+        self.introduction = _INTRODUCTION if self.model_admin.has_change_permission(request) else ""
         self.user, self.address = request.user, request.build_absolute_uri()
         self.filter_form = PetFilterForm(self.params, auto_id=False)
         self.filters = self.filter_form.conditions()

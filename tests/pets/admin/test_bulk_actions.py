@@ -176,10 +176,10 @@ def test_an_action_on_too_many_pets_reads_few_of_them_and_changes_nothing(
     assert not Item.objects.exists()
 
 
-def test_an_account_that_may_only_look_sees_a_badge_and_changes_no_status() -> None:
+def test_an_account_that_may_only_look_or_delete_sees_a_badge_and_changes_no_status() -> None:
     pet = create_pet(name="Rex <b>")
-    for codename in ("view_pet", "view_inventoryitem"):
-        viewer = granted(codename, name=codename)
+    for codenames in (["view_pet"], ["view_inventoryitem"], ["view_pet", "delete_pet"]):
+        viewer = granted(*codenames, name=codenames[-1])
         page = viewer.get(LIST).content.decode()
 
         assert '<span class="badge badge-available">Available</span>' in page
