@@ -59,8 +59,8 @@ class SQLitePetChangeList(PetChangeList):
     def _in_order(self) -> QuerySet[Any]:
         """Return pets in the order of the list, by an index that also has the filters that the order allows."""
         names = self._indexed_filters()
-        # SQLite takes any of several indexes. That of a tag finds fewer pets than those of statuses and of creators, but
-        # most pets may have none.
+        # SQLite takes any of several indexes. That of a tag finds fewer pets than those of statuses and of creators,
+        # but most pets may have none.
         hidden = names & {STATUS, CREATOR} if TAG in names and self.filter_form.spellings else set()
         tested = [Case(When(self.filters[one], then=True), default=False) for one in hidden]
         in_index = [self.filters[one] for one in names - hidden]
