@@ -173,10 +173,11 @@ def _assert_response_is_described(response: httpx.Response) -> None:
 def free_port() -> int:
     """Return a port that no other call returns, in this process or in another one, as long as this process lives.
 
-    It is below 32768, because the system gives the ports from there on to outgoing connections.
+    It is below 32768, because the system gives the ports from there on to outgoing connections, and above 10080, which
+    is the last port that browsers and Node.js refuse.
     """
     while True:
-        port = random.SystemRandom().randrange(10_000, 32_000)
+        port = random.SystemRandom().randrange(10_081, 32_000)
         kept = socket.socket()
         try:
             kept.bind(("127.0.0.1", port))
