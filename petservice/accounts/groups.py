@@ -22,8 +22,9 @@ GROUPS = {
 @receiver(post_migrate)
 def create_groups(sender: AppConfig, using: str, **kwargs: Any) -> None:
     """Create the missing groups after a migration, and leave existing groups unchanged."""
-    # The signal is sent for each app, and for this one after those with the permissions.
-    for name, codenames in GROUPS.items() if sender.label == "auth" else ():
+    if sender.label != "auth":  # the signal is sent for each app, and for this one after those with the permissions
+        return
+    for name, codenames in GROUPS.items():
         permissions = Permission.objects.using(using).filter(
             content_type__app_label__in=("pets", "store", "apikeys"), codename__in=codenames
         )
