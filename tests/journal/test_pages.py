@@ -58,6 +58,7 @@ def test_an_invalid_filter_shows_what_to_correct_and_no_entries(admin_client: Cl
         response = admin_client.get(AUDIT, query)
 
         assert message in response.content.decode()
+        assert '<p class="printed">An invalid filter' in response.content.decode()
         assert not response.context["page"].object_list, query
         exported = admin_client.post(f"{EXPORT}?{urlencode(query)}", follow=True)
         (message,) = messages(exported)
