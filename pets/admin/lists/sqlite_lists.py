@@ -13,10 +13,13 @@ from pets.admin.lists.changelist import PetChangeList
 from pets.admin.lists.filters import CREATED_DAYS, CREATOR, SOLD_DAYS, STATUS, TAG
 from pets.admin.lists.ordering import indexed
 from pets.search.words import found_among, having, search
+from petservice.api.validators import is_id
 
 # Maximum number of pets that are tested in the order of a list, beside two for each pet of its pages, which takes some
 # 40 ms. A search compares the words of some of them together.
 _MAX_TESTED, _COMPARED_TOGETHER = 5000, 400
+# Maximum number of pets that fit the filters and are compared with a search by themselves.
+_FEW = 3000
 
 
 class SQLitePetChangeList(PetChangeList):
@@ -24,11 +27,17 @@ class SQLitePetChangeList(PetChangeList):
 
     def found(self, pets: QuerySet[Any]) -> QuerySet[Any]:
         fitting = pets.filter(*self.filters.values())
-        in_search = self.filter_form.spellings, self.filter_form.words()
-        if self.query:
-            return search(fitting, self.query, *in_search)
+        in_search = self.filter_form.spellings, self.filter_form.words(), self.filter_form.missing_words()
         # The index of days finds few pets for a day, and the index of words all that fit the other filters.
-        return fitting if CREATED_DAYS in self.filters else having(fitting, *in_search)
+        filtered = fitting if CREATED_DAYS in self.filters else having(fitting, *in_search)
+        if not self.query:
+            return filtered
+        if self.filters.keys() & {CREATED_DAYS, SOLD_DAYS} and not is_id(self.query.lower()):
+            some = [*filtered.order_by().values_list("pk", "name", "tag")[: _FEW + 1]]
+            if len(some) <= _FEW:  # comparing them takes less than reading all that the search finds
+                found = found_among([texts for _, *texts in some], self.query)
+                return fitting.filter(pk__in=[some[position][0] for position in found])
+        return search(fitting, self.query, *in_search)
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)

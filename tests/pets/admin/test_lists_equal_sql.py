@@ -111,16 +111,18 @@ def test_many_combinations_of_search_filters_order_and_page_list_the_right_pets(
     model: ListModel, staff: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = []
-    usual = MAX_COUNTED, sqlite_lists._MAX_TESTED, sqlite_lists._COMPARED_TOGETHER
+    limits = "_MAX_TESTED", "_COMPARED_TOGETHER", "_FEW"
+    usual = MAX_COUNTED, *(getattr(sqlite_lists, name) for name in limits)
     a_pet = model.ids({})[0]
-    ids = [{"q": text} for text in (a_pet, f" {a_pet.upper()}\n", unkind_pets.NO_ID)]
+    texts = a_pet, f" {a_pet.upper()}\n", unkind_pets.NO_ID
+    ids = [{"q": text} | days for days, text in product(({}, {"created_from": "2026-11-20"}), texts)]
     for number, query in enumerate([*many_queries(), *ids]):
         # Every second list with low limits, so that several filters together find more pets than it counts.
-        maximum, tested, together = (1000, 100, 20) if number % 2 else usual
+        maximum, *lower = (1000, 100, 20, 50) if number % 2 else usual
         for module in (list_model, bounded_paginator):
             monkeypatch.setattr(module, "MAX_COUNTED", maximum)
-        monkeypatch.setattr(sqlite_lists, "_MAX_TESTED", tested)
-        monkeypatch.setattr(sqlite_lists, "_COMPARED_TOGETHER", together)
+        for name, limit in zip(limits, lower, strict=True):
+            monkeypatch.setattr(sqlite_lists, name, limit)
         found = listed(staff, **query)  # without its HTML, which takes longer than all else
         wrong += difference(query, (str(found.result_count), [pet.pk for pet in found.result_list]), model.shown(query))
 
