@@ -22,7 +22,7 @@ from pets.admin.changes.actions import STATUS_ACTIONS, delete_selected, set_tag
 from pets.admin.changes.forms import NewPetForm, PetForm, add_all, added_by_form, deleted_meanwhile, save_edit
 from pets.admin.changes.import_pages import columns_view, confirmation_view, upload_view
 from pets.admin.changes.selection import checkbox
-from pets.admin.lists.changelist import PetChangeList, SearchPaginator
+from pets.admin.lists.changelist import PetChangeList, PetPaginator, SearchPaginator
 from pets.admin.lists.columns import created, created_by_api, sold, status_badge, status_menu
 from pets.admin.lists.export_page import export_view, print_view
 from pets.admin.lists.saved_filters import saved_filters_view
@@ -31,7 +31,6 @@ from pets.fields import EDITABLE, OPTIONAL_TEXTS
 from pets.models import Pet
 from pets.permissions import EDIT, may_import, may_see_list, may_see_pets, permission_to_change
 from pets.search.tags import tags_starting_with
-from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.admin_pages.created_once import CreatedOnce
 from petservice.admin_pages.mixins import FactsBeside
 from petservice.journal.record_pages import JournalPages
@@ -79,8 +78,8 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PetChangeList]:
         return SQLitePetChangeList if connection.vendor == "sqlite" else PetChangeList
 
-    def get_paginator(self, request: HttpRequest, *arguments: Any, **options: Any) -> BoundedPaginator:
-        paginator = SearchPaginator if request.GET.get(SEARCH_VAR) else BoundedPaginator
+    def get_paginator(self, request: HttpRequest, *arguments: Any, **options: Any) -> PetPaginator:
+        paginator = SearchPaginator if request.GET.get(SEARCH_VAR) else PetPaginator
         return paginator(*arguments, **options)
 
     def get_urls(self) -> list[URLPattern]:

@@ -99,6 +99,7 @@ KIB, MIB = 1024, 1024 * 1024
         ("petservice.backoffice.sales:MAX_SALES", 3_000, "admin", "Above 3,000 sales it shows the last 3,000"),
         ("petservice.backoffice.dashboard:FAILING_KEYS", 5, "admin", "the five keys with the most failed requests"),
         ("petservice.admin_pages.bounded_paginator:MAX_COUNTED", 10_000, "admin", "import page says | 10,000 pets"),
+        ("pets.admin.lists.changelist:MAX_SHOWN", 1000, "admin", "it shows the first 1,000"),
         ("pets.admin.changes.undo_pages:MAX_UNCONFIRMED", 20, "admin", "Up to 20 pets, it undoes the change at once"),
         ("petservice.journal.models:Item.TRASH_PERIOD", 30 * DAY, "admin", "*Trash* for 30 days"),
         ("petservice.journal.models:Event.UNDO_PERIOD", HOUR, "admin", "undone once, within an hour"),

@@ -18,12 +18,22 @@ from pets.search.words import search
 from petservice.admin_pages import bounded_paginator
 from petservice.admin_pages.bounded_paginator import BoundedChangeList, BoundedPaginator, MoreThan, RowCount
 
+# Maximum number of pets that a list shows if it has more than it counts. Databases would take long to reach later ones.
+MAX_SHOWN = 1000
 # Maximum number of pets that a list reads by their keys, which takes PostgreSQL 50 µs for each of thousands.
 _MAX_READ_BY_KEY = 1000
 _INTRODUCTION = "Press a status to change it. To change many together, select their rows."
 
 
-class SearchPaginator(BoundedPaginator):
+class PetPaginator(BoundedPaginator):
+    """A paginator that shows at most MAX_SHOWN pets if there are more than it counts."""
+
+    @cached_property
+    def num_pages(self) -> int:
+        return MAX_SHOWN // self.per_page if isinstance(self.count, MoreThan) else super().num_pages
+
+
+class SearchPaginator(PetPaginator):
     """A paginator of the rows that a search finds, which can take longer than all the rest of a page.
 
     If they are few, they are read by their keys, and not found again. PostgreSQL guesses how many rows a search finds,
@@ -43,6 +53,8 @@ class SearchPaginator(BoundedPaginator):
 
 class PetChangeList(BoundedChangeList):
     """A list of pets, with the filters above it."""
+
+    max_shown = MAX_SHOWN
 
     def get_filters(self, request: HttpRequest) -> Any:
         """Read our form of the filters, and reject the other conditions that Django accepts in a URL."""

@@ -15,9 +15,9 @@ from pets.admin.lists.ordering import indexed
 from pets.search.words import found_among, having, search
 from petservice.api.validators import is_id
 
-# Maximum number of pets that are tested in the order of a list, beside two for each pet of its pages, which takes some
-# 40 ms. A search compares the words of some of them together.
-_MAX_TESTED, _COMPARED_TOGETHER = 5000, 400
+# Maximum number of pets that are tested in the order of a list, which takes some 50 ms. A search compares the words of
+# some of them together.
+_MAX_TESTED, _COMPARED_TOGETHER = 6000, 400
 # Maximum number of pets that fit the filters and are compared with a search by themselves.
 _FEW = 3000
 
@@ -56,7 +56,7 @@ class SQLitePetChangeList(PetChangeList):
         """Return the ids of the first pets of the list, or of fewer if some are far from the beginning of its order."""
         # An integer, because Django would convert each boolean.
         pets = self._in_order().annotate(fits=ExpressionWrapper(Q(*self.filters.values()), IntegerField()))
-        rows = pets.values_list("pk", "name", "tag", "fits")[: _MAX_TESTED + 2 * number].iterator(self.list_per_page)
+        rows = pets.values_list("pk", "name", "tag", "fits")[:_MAX_TESTED].iterator(self.list_per_page)
         fit = ((pk, (name, tag)) for pk, name, tag, fits in rows if fits)
         first: list[str] = []
         beside = _COMPARED_TOGETHER if self.query else 0

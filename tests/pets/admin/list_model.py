@@ -13,8 +13,9 @@ from django.db import connection
 
 from pets.models import Pet
 
-# The number of pets that a list counts at most, and that a page shows.
+# The number of pets that a list counts at most, that it shows of more, and that a page shows.
 MAX_COUNTED = 10_000
+MAX_SHOWN = 1000
 PAGE = 50
 # The order of names has no model in Python, because each database has its own for signs and letters outside ASCII.
 NAME_ORDER = {"sqlite": "name COLLATE NOCASE, id", "postgresql": 'upper(name) COLLATE "C", id'}[connection.vendor]
@@ -74,8 +75,11 @@ class ListModel:
     def shown(self, query: Mapping[str, str]) -> tuple[str, list[str]]:
         """Return the count and the ids that a page of the list shows."""
         ids = self.ids(query)
-        count = f"{len(ids):,}" if len(ids) <= MAX_COUNTED else f"more than {MAX_COUNTED:,}"
-        pages = [ids[start : start + PAGE] for start in range(0, min(len(ids), MAX_COUNTED), PAGE)] or [[]]
+        if len(ids) <= MAX_COUNTED:
+            count, shown = f"{len(ids):,}", ids
+        else:
+            count, shown = f"more than {MAX_COUNTED:,}", ids[:MAX_SHOWN]
+        pages = [shown[start : start + PAGE] for start in range(0, len(shown), PAGE)] or [[]]
         return count, pages[min(max(1, int(query.get("p") or 1)), len(pages)) - 1]
 
     def _fitting(self, name: str, value: str) -> set[str]:
