@@ -1,6 +1,7 @@
 """Sample pets and entries of the audit for measurements, with realistic values, the same in every run."""
 
 import csv
+import json
 import random
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,7 @@ COLUMNS = ("id", "name", "tag", "status", "created_at", "created_by")
 _AUDIT_DAYS = 700
 _COLUMNS = ("id", "at", "kind", "account_name", "address", "record_type", "count", "message", "permissions")
 _ITEM_COLUMNS = ("event_id", "record_id", "record_name", "message")
+_TRASH_COLUMNS = ("event_id", "record_id", "record_name", "before", "message", "in_trash_until")
 
 
 def write_csv(file: Path, number: int) -> None:
@@ -88,6 +90,7 @@ def fill_audit(number: int) -> None:
     """Insert `number` entries. Most are changes of pets by two accounts; other combinations are rare or missing."""
     insert("journal_event", _COLUMNS, _events(number))
     insert("journal_item", _ITEM_COLUMNS, _items(number))
+    insert("journal_item", _TRASH_COLUMNS, _deleted_pets(number // 12))
 
 
 def _events(number: int) -> Iterator[tuple[int, datetime, str, str, str, str, int, str, str]]:
@@ -109,3 +112,12 @@ def _items(number: int) -> Iterator[tuple[int, str, str, str]]:
     for position in range(number):
         if position % 10:
             yield position + 1000, f"{position % (number // 4):032x}", "Rex", ""
+
+
+def _deleted_pets(number: int) -> Iterator[tuple[int, str, str, str, str, datetime]]:
+    """Yield the pets in the trash: a month's part of the events of a year, if all were deletions."""
+    now = datetime.now(UTC)
+    for position, (pk, name, tag, status, created_at, created_by) in enumerate(rows(number)):
+        values = {"name": name, "tag": tag, "status": status, "created_by": created_by}
+        before = json.dumps(values | {"created_at": f"{created_at:%Y-%m-%dT%H:%M:%SZ}"})
+        yield position * 10 + 1001, str(pk), str(name), before, "", now + timedelta(days=30)
