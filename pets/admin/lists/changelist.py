@@ -4,24 +4,25 @@ from typing import Any
 
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR
+from django.db import connection
 from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
-from pets.admin.lists.filters import PARAMETERS, SOLD_DAYS, PetFilterForm, filters_in_words
+from pets.admin.lists.filters import PARAMETERS, SOLD_DAYS, STATUS, PetFilterForm, filters_in_words
 from pets.admin.lists.ordering import FIRST_NAME_FIRST, LAST_SOLD_FIRST, NEWEST_FIRST, indexed, is_order
 from pets.admin.lists.saved_filters import kept
 from pets.admin.lists.suggestions import suggestions
 from pets.models import SavedFilter
-from pets.search.words import search
+from pets.search.words import newest_first, search
 from petservice.admin_pages import bounded_paginator
 from petservice.admin_pages.bounded_paginator import BoundedChangeList, BoundedPaginator, MoreThan, RowCount
 
 # Maximum number of pets that a list shows if it has more than it counts. Databases would take long to reach later ones.
 MAX_SHOWN = 1000
-# Maximum number of pets that a list reads by their keys, which takes PostgreSQL 50 µs for each of thousands.
-_MAX_READ_BY_KEY = 1000
+# Maximum number of found pets that are read by their keys, which takes PostgreSQL 50 µs for each of thousands.
+_MAX_READ_BY_KEY = {"postgresql": 1000, "sqlite": bounded_paginator.MAX_COUNTED}
 _INTRODUCTION = "Press a status to change it. To change many together, select their rows."
 
 
@@ -45,8 +46,8 @@ class SearchPaginator(PetPaginator):
         rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]
         maximum = bounded_paginator.MAX_COUNTED
         # As text, because Python takes several times as long to make the text of a `uuid` as PostgreSQL does.
-        found = [*rows.order_by().values_list(Cast("pk", TextField()), flat=True)[: maximum + 1]]
-        if len(found) <= min(maximum, _MAX_READ_BY_KEY):
+        found = [*newest_first(rows).values_list(Cast("pk", TextField()), flat=True)[: maximum + 1]]
+        if len(found) <= min(maximum, _MAX_READ_BY_KEY[connection.vendor]):
             self.object_list = rows.model._default_manager.filter(pk__in=found).order_by(*rows.query.order_by)
         return RowCount(len(found)) if len(found) <= maximum else MoreThan(maximum)
 
@@ -116,13 +117,18 @@ class PetChangeList(BoundedChangeList):
             return FIRST_NAME_FIRST
         return LAST_SOLD_FIRST if SOLD_DAYS in self.filters else NEWEST_FIRST
 
+    @property
+    def order_of_index(self) -> str:
+        """Return the order, or that of creation if all pets of the list have one status, which is the same."""
+        return self.order.replace("status", "created_at") if STATUS in self.filters else self.order
+
     def sortable_columns(self) -> list[tuple[int, str]]:
         """Return the numbers and the fields of the columns that an index sorts."""
         fields = [(number, str(self.get_ordering_field(name))) for number, name in enumerate(self.list_display)]
         return [(number, field) for number, field in fields if is_order(field)]
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
-        return indexed(self.order)
+        return indexed(self.order_of_index)
 
     def get_ordering_field_columns(self) -> Any:
         """Return the column that the headers show as sorted."""

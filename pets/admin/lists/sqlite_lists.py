@@ -3,6 +3,7 @@
 Without this module, the lists are the same, but some of those of a million pets take seconds on SQLite.
 """
 
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
@@ -18,7 +19,7 @@ from petservice.api.validators import is_id
 # Maximum number of pets that are tested in the order of a list, which takes some 50 ms. A search compares the words of
 # some of them together.
 _MAX_TESTED, _COMPARED_TOGETHER = 6000, 400
-# Maximum number of pets that fit the filters and are compared with a search by themselves.
+# Maximum number of pets that fit one filter and are read by their keys, so that no other index is used.
 _FEW = 3000
 
 
@@ -27,17 +28,24 @@ class SQLitePetChangeList(PetChangeList):
 
     def found(self, pets: QuerySet[Any]) -> QuerySet[Any]:
         fitting = pets.filter(*self.filters.values())
+        for condition in self.filters.values():
+            few = pets.filter(condition).order_by().values_list("pk", flat=True)[: _FEW + 1]
+            if len(few) <= _FEW:
+                few_fitting = pets.filter(*_not_by_index(self.filters.values()), pk__in=[*few])
+                return self._found_among(few_fitting) if self.query else few_fitting
         in_search = self.filter_form.spellings, self.filter_form.words(), self.filter_form.missing_words()
+        if self.query:
+            return search(fitting, self.query, *in_search)
         # The index of days finds few pets for a day, and the index of words all that fit the other filters.
-        filtered = fitting if CREATED_DAYS in self.filters else having(fitting, *in_search)
-        if not self.query:
-            return filtered
-        if self.filters.keys() & {CREATED_DAYS, SOLD_DAYS} and not is_id(self.query.lower()):
-            some = [*filtered.order_by().values_list("pk", "name", "tag")[: _FEW + 1]]
-            if len(some) <= _FEW:  # comparing them takes less than reading all that the search finds
-                found = found_among([texts for _, *texts in some], self.query)
-                return fitting.filter(pk__in=[some[position][0] for position in found])
-        return search(fitting, self.query, *in_search)
+        return fitting if CREATED_DAYS in self.filters else having(fitting, *in_search)
+
+    def _found_among(self, few: QuerySet[Any]) -> QuerySet[Any]:
+        """Return those of few pets that the search finds, without reading the others that it finds."""
+        if is_id(self.query.lower()):
+            return search(few, self.query)
+        some = [*few.order_by().values_list("pk", "name", "tag")]
+        found = found_among([texts for _, *texts in some], self.query)
+        return few.filter(pk__in=[some[position][0] for position in found])
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -50,7 +58,7 @@ class SQLitePetChangeList(PetChangeList):
         # Without an index that has both the filters and the order, SQLite sorts all pets that fit.
         elif len(first := self._first(end)) == end:
             shown = self.root_queryset.filter(pk__in=first[-self.list_per_page :])
-            self.result_list = shown.order_by(*indexed(self.order))
+            self.result_list = shown.order_by(*indexed(self.order_of_index))
 
     def _first(self, number: int) -> list[str]:
         """Return the ids of the first pets of the list, or of fewer if some are far from the beginning of its order."""
@@ -71,9 +79,9 @@ class SQLitePetChangeList(PetChangeList):
         # SQLite takes any of several indexes. That of a tag finds fewer pets than those of statuses and of creators,
         # but most pets may have none.
         hidden = names & {STATUS, CREATOR} if TAG in names and self.filter_form.spellings else set()
-        tested = [Case(When(self.filters[one], then=True), default=False) for one in hidden]
+        tested = _not_by_index(self.filters[one] for one in hidden)
         in_index = [self.filters[one] for one in names - hidden]
-        return self.root_queryset.filter(*in_index, *tested).order_by(*indexed(self.order))
+        return self.root_queryset.filter(*in_index, *tested).order_by(*indexed(self.order_of_index))
 
     def _indexed_filters(self) -> set[tuple[str, ...]]:
         """Return the filters that an index has together with the order."""
@@ -82,4 +90,9 @@ class SQLitePetChangeList(PetChangeList):
         # Of several spellings of a tag, SQLite would sort all pets.
         not_in_order = {SOLD_DAYS, TAG} if len(self.filter_form.spellings) > 1 else {SOLD_DAYS}
         of_order["created_at"] = names - not_in_order
-        return names & of_order.get(self.order.removeprefix("-"), set())
+        return names & of_order.get(self.order_of_index.removeprefix("-"), set())
+
+
+def _not_by_index(conditions: Iterable[Q]) -> list[Case]:
+    """Return conditions for which SQLite uses no index."""
+    return [Case(When(one, then=True), default=False) for one in conditions if one]
