@@ -51,18 +51,9 @@ class AccountAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, Journal
         css = {"all": ["accounts/accounts.css"]}
 
     def get_urls(self) -> list[URLPattern]:
-        return [
-            *(
-                path(
-                    f"<int:pk>/{action.verb}/",
-                    self.admin_site.admin_view(self.action_view),
-                    {"action": action},
-                    name=f"accounts_account_{action.verb}",
-                )
-                for action in ACTIONS
-            ),
-            *super().get_urls(),
-        ]
+        view = self.admin_site.admin_view(self.action_view)
+        own = [path(f"<int:pk>/{one.verb}/", view, {"action": one}, f"accounts_account_{one.verb}") for one in ACTIONS]
+        return [*own, *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Account]:
         state = Case(
