@@ -45,8 +45,9 @@ class TolerantRequest(HttpRequest):
             header = meta["CONTENT_TYPE"] = header.partition(";")[0]
         try:
             self.content_type, self.content_params = parse_header_parameters(header)
-        except (TypeError, ValueError):  # Django's parser fails at some encoded parameters (RFC 2231)
-            self.content_type, self.content_params = header.partition(";")[0].strip().lower(), {}
+        except (TypeError, ValueError):  # at some encoded parameters (RFC 2231), as all that read them later would
+            self.content_type = meta["CONTENT_TYPE"] = header.partition(";")[0].strip().lower()
+            self.content_params = {}
 
     def parse_file_upload(self, *args: Any, **options: Any) -> Any:
         try:

@@ -16,7 +16,8 @@ class ContentNegotiation(BaseContentNegotiation):
     """The choice of a parser and a renderer; REST framework's would take a Content-Type such as `*/*` for JSON."""
 
     def select_parser(self, request: Request, parsers: Any) -> BaseParser | None:
-        return next((parser for parser in parsers if parser.media_type == request.content_type), None)
+        media_type = request.content_type.partition(";")[0].strip().lower()  # its parameters say nothing here
+        return next((parser for parser in parsers if parser.media_type == media_type), None)
 
     def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
         # A client that accepts no JSON gets JSON. The last renderer is the browsable API, if there is one.
