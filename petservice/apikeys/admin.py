@@ -1,6 +1,7 @@
 """The admin pages of API keys, which list, create, change, rotate and revoke keys, and show each plain key once."""
 
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -9,7 +10,7 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
@@ -142,7 +143,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, JournalP
             context |= {"show_save_and_add_another": False, "show_save_and_continue": False}
         else:
             now = timezone.now()
-            if self._may_rotate(request) and obj.reason_against_rotation() is None:
+            if self._may_rotate(request) and obj.replaced_by_id is None:
                 context["rotate_label"] = "Rotate" if obj.works(now) else "Create a replacement"
             context["usage"] = last_days(obj, now.date())
             context["last_used"] = self.last_used(obj)
@@ -199,29 +200,24 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, JournalP
         """Ask for the expiry and the grace period, then create a replacement and show its key."""
         if not self._may_rotate(request):
             raise PermissionDenied
-        api_key = get_object_or_404(APIKey, pk=pk)
-        if request.method != "POST" and (reason := api_key.reason_against_rotation()):
-            return self.back_to(request, api_key, f"{reason} Nothing was changed.")
-        form = RotateForm(api_key, request.POST or None)
-        if form.is_valid():
-            return self.create_once(request, lambda: self._rotate(request, api_key, form))
-        return self._confirmation(request, api_key, "rotate" if api_key.works(form.now) else "replace", form)
+        return self.create_once(request, partial(self._rotate, request, pk))
 
     def _may_rotate(self, request: HttpRequest) -> bool:
         # Also a revoked key, which nobody may change otherwise.
         return self.has_add_permission(request) and self.has_change_permission(request)
 
-    def _rotate(self, request: HttpRequest, api_key: APIKey, form: RotateForm) -> HttpResponse:
-        try:
-            replacement, plain = api_key.rotate(
-                expires_at=form.cleaned_data["expires_at"],
-                form_token=form.cleaned_data["form_token"],
-                grace_period=form.cleaned_data.get("grace_period", timedelta(0)),
-                created_by=request.user,
-                now=form.now,
-            )
-        except ValueError as reason:  # another request has just replaced the key
+    def _rotate(self, request: HttpRequest, pk: int) -> HttpResponse:
+        api_key = self.get_object(request, str(pk))  # locked if the form is sent
+        if api_key is None:
+            raise Http404
+        if api_key.replaced_by:
+            reason = f"This key was already replaced by {api_key.replaced_by}. Rotate that key instead."
             return self.back_to(request, api_key, f"{reason} Nothing was changed.")
+        form = RotateForm(api_key, request.POST or None)
+        if not form.is_valid():
+            return self._confirmation(request, api_key, "rotate" if api_key.works(form.now) else "replace", form)
+        choices = {"grace_period": timedelta(0)} | form.cleaned_data
+        replacement, plain = api_key.rotate(**choices, created_by=request.user, now=form.now)
         works, until = api_key.works(form.now), api_key.expires_at
         end = f"The old key works until {moment(until)}." if works and until else "The old key does not work any more."
         message = f"{api_key} replaced by {replacement}. {end} New key: {replacement.summary()}"

@@ -76,9 +76,10 @@ class ExpiryChoice(forms.Form):
         self.fields["lifetime"].choices = [*choices, (NEVER, "Never")]
 
     def clean(self) -> dict[str, Any]:
-        """Put the chosen lifetime into `expires_at`, unless that has a day."""
+        """Turn the chosen lifetime into `expires_at`, unless that has a day."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        cleaned["expires_at"] = cleaned.get("expires_at") or self.expiries.get(cleaned.get("lifetime", NEVER))
+        usual = self.expiries.get(cleaned.pop("lifetime", NEVER))
+        cleaned["expires_at"] = cleaned.get("expires_at") or usual
         return cleaned
 
 

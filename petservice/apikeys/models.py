@@ -2,11 +2,10 @@
 
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
-from django.db import models, transaction
+from django.db import models
 from django.db.models import Case, Q, Value, When
 from django.forms.models import model_to_dict
 from django.utils import timezone
@@ -132,12 +131,6 @@ class APIKey(models.Model):
     def works(self, now: datetime) -> bool:
         return not (self.is_revoked or self.is_expired(now))
 
-    def reason_against_rotation(self) -> str | None:
-        """Return why no other key can replace this one, or None if one can."""
-        if self.replaced_by is not None:
-            return f"This key was already replaced by {self.replaced_by}. Rotate that key instead."
-        return None
-
     def summary(self) -> str:
         """Return the settings of the key in words."""
         limit = f"{self.requests_per_minute:,} requests per minute" if self.requests_per_minute else "no limit"
@@ -156,33 +149,13 @@ class APIKey(models.Model):
         self.refresh_from_db(fields=["revoked_at"])
         return bool(revoked)
 
-    @transaction.atomic
-    def rotate(
-        self,
-        *,
-        grace_period: timedelta,
-        expires_at: datetime | None,
-        created_by: Any = None,
-        form_token: UUID | None = None,
-        now: datetime | None = None,
-    ) -> tuple["APIKey", str]:
-        """Create a replacement with the same settings, and return it with its plain key.
+    def rotate(self, *, grace_period: timedelta, now: datetime, **fields: Any) -> tuple["APIKey", str]:
+        """Create a replacement with the same settings and these fields, and return it with its plain key.
 
-        An old key that works expires after the grace period, or earlier if its own expiry is earlier.
-        Raises ValueError if the old key is already replaced.
+        The caller has locked this key. If it works, it expires after the grace period, unless it expires earlier.
         """
-        now = now or timezone.now()
-        # Others may have replaced or revoked the key since it was read, and cannot from now on.
-        self.refresh_from_db(from_queryset=APIKey.objects.select_for_update())
-        if reason := self.reason_against_rotation():
-            raise ValueError(reason)
-        replacement, plain = APIKey.objects.create_key(
-            **model_to_dict(self, ["name", "environment", "access", "requests_per_minute"]),
-            created_at=now,
-            expires_at=expires_at,
-            created_by=created_by,
-            form_token=form_token,
-        )
+        kept = model_to_dict(self, ["name", "environment", "access", "requests_per_minute"])
+        replacement, plain = APIKey.objects.create_key(**kept, created_at=now, **fields)
         if self.works(now):
             end = now + grace_period
             self.expires_at = end if self.expires_at is None else min(end, self.expires_at)
