@@ -6,14 +6,12 @@ The diagram in petservice/docs/architecture.md shows the way of a form that its 
 from typing import Any
 
 from django import forms
-from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin.forms import AdminAuthenticationForm
-from django.contrib.auth import login
 from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.signals import user_login_failed
 from django.contrib.auth.views import LoginView, redirect_to_login
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from petservice.admin_pages.staff_page import staff_page
@@ -106,19 +104,16 @@ class KeptFormLoginView(LoginView):
     def form_valid(self, form: Any) -> HttpResponse:
         user = form.get_user()
         token = self.request.META.get("CSRF_COOKIE")
-        login(self.request, user, backend=settings.AUTHENTICATION_BACKENDS[-1])
+        response = super().form_valid(form)
         if token and kept_forms.last_account(self.request) == user.pk:
             # Django has made a new token. The one before is that of this account's open forms in other windows.
             self.request.META["CSRF_COOKIE"] = token
         signed = self.request.POST.get(kept_forms.FIELD, "")
-        kept = kept_forms.KeptForm.from_signed(signed, user)
-        if kept is not None:
+        if kept := kept_forms.KeptForm.from_signed(signed, user):
             response = staff_page(self.request, "sign_in/kept_form.html", "Send your form?", {"form": kept})
-        else:
-            response = HttpResponseRedirect(self.get_success_url())
-            if signed:
-                message = "The form from before the login was not sent: it is another account's, or older than a day."
-                messages.warning(self.request, message)
+        elif signed:
+            message = "The form from before the login was not sent: it is another account's, or older than a day."
+            messages.warning(self.request, message)
         kept_forms.set_last_account(response, user.pk)
         return response
 
