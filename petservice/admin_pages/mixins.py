@@ -78,18 +78,17 @@ class FactsBeside(admin.ModelAdmin):
 
 
 class AccessPages(admin.ModelAdmin):
-    """A mixin of pages of records that give access. Their query is annotated with the state of each."""
+    """A mixin of pages of records that give access. Their query is annotated with the State of each."""
 
     needs_recent_login = True
     show_facets = admin.ShowFacets.ALWAYS
-    states: type[TextChoices]
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # a record that did something stays, in a state that ends its use
 
     @admin.display(description="state")
     def state(self, record: Any) -> str:
-        state = self.states(record.state)
+        state = record.State(record.state)
         return format_html('<span class="badge badge-{}">{}</span>', state, state.label)
 
 

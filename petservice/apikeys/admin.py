@@ -51,7 +51,6 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, JournalP
     form = KeyForm
     empty_list = "There are no API keys yet, so no client can call the API."
     list_display = ("key", "state", "access", "created", "expires", "last_used")
-    states = APIKey.State
     list_filter = (filter_by("state", APIKey.State), filter_by("use", APIKey.Use), "environment", "access")
     allowed_lookups = ("state", "use", "environment__exact", "access__exact")
     search_fields = ("name",)
