@@ -84,7 +84,7 @@ class AccountAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, Journal
     @admin.display(description="password link")
     def link(self, account: Account) -> str:
         """Describe the last link of the account."""
-        return str(PasswordLink.newest(account) or "none")
+        return str(account.password_links.last() or "none")
 
     @admin.display(description="set by hand")
     def given_by_hand(self, account: Account) -> str:
@@ -148,7 +148,7 @@ class AccountAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, Journal
         context = {
             "opts": self.opts,
             "account": account,
-            "link": PasswordLink.newest(account),
+            "link": account.password_links.last(),
             "url": url_of_newest_link(request, account),
         }
         title = f"Password link for {account}"

@@ -102,10 +102,6 @@ class PasswordLink(models.Model):
             return f"created by {by}, expired at {moment(at)}"
         return f"created by {by}, works until a password is set, at most until {moment(at)}"
 
-    @classmethod
-    def newest(cls, account: User) -> "PasswordLink | None":
-        return cls.objects.filter(account=account).order_by("-pk").first()
-
     @property
     def expires_at(self) -> datetime:
         return self.created_at + timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)

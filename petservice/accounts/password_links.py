@@ -14,7 +14,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from petservice.accounts import services
-from petservice.accounts.models import Account, PasswordLink
+from petservice.accounts.models import Account
 from petservice.admin_pages.staff_page import failure_page, staff_page
 from petservice.journal.models import Event
 from petservice.journal.recording import add_event
@@ -26,7 +26,7 @@ class _Tokens(PasswordResetTokenGenerator):
 
     def _make_hash_value(self, user: Any, timestamp: int) -> str:
         # Without the last login, because the present password goes on working until a new one is set.
-        link = PasswordLink.newest(user)
+        link = user.password_links.last()
         return f"{user.pk}{user.password}{user.is_active}{link and link.form_token}{timestamp}"
 
 
