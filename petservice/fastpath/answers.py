@@ -56,10 +56,6 @@ class FastPath:
         self._database = Database()
         self._numbers = itertools.count(1)
 
-    def close(self) -> None:
-        """Close the database connections. No request may follow."""
-        self._database.close()
-
     async def respond(self, scope: Any, receive: Callable[[], Awaitable[bytes]]) -> Response | None:
         """Return the response to a usual request, or None, and record it.
 

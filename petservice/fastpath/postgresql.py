@@ -107,9 +107,6 @@ class PostgreSQL:
         found = {pet_id: (key_id, is_new) for pet_id, key_id, is_new in rows if key_id is not None}
         return [found.get(one["id"]) for one in sent]
 
-    def close(self) -> None:
-        """Do nothing: the connections end with the process."""
-
 
 class Connections:
     """Some connections, of which one more is opened when all that are open are in use."""

@@ -5,6 +5,7 @@ than one.
 """
 
 import asyncio
+import atexit
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
@@ -42,6 +43,7 @@ class SQLite:
         self._thread = ThreadPoolExecutor(1, "fastpath-writer")
         # The connection of the thread, once it has one. Closing it rolls back.
         self._writer: Any = None
+        atexit.register(self.close)
 
     def _key(self, key: str) -> tuple[Any, ...] | None:
         """Return the row of an API key, or None if the key is unknown."""
@@ -85,7 +87,7 @@ class SQLite:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._write_together, creations)
 
     def close(self) -> None:
-        """Close both connections, after the transaction that runs. No request may follow.
+        """Close both connections at the end of the process, after the transaction that runs.
 
         SQLite removes its journal when the last connection is closed, so that the database is one file.
         """

@@ -128,8 +128,6 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
                     connection.close_idle()
             self._check_connections()
             await asyncio.sleep(0.05)
-        if self.application.fast_path is not None:
-            self.application.fast_path.close()
         if self.metrics is not None:
             self.metrics.write_counts()
         for listener in self.sockets:

@@ -69,6 +69,7 @@ def test_sigterm_stops_the_service_with_status_0_and_a_second_start_prints_no_se
     with running_service(unused, DATABASE_URL="") as service:
         service.process.send_signal(signal.SIGTERM)
         assert service.process.wait(timeout=40) == 0
+        assert not list(unused.glob("*-wal")), "the database is more than one file"
         assert accounts_and_keys(service) == (1, 1)
         service.log.unlink()
         service.execute("DELETE FROM apikeys_apikey")
