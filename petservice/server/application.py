@@ -16,13 +16,8 @@ from contextvars import copy_context
 from functools import partial
 from math import inf
 from threading import get_ident
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
-from petservice.wsgi import Handler
-from petservice.wsgi import application as wsgi_application
-
-# The import above sets up Django for the following imports.
-# isort: split
 from django.core import signals
 from django.core.exceptions import BadRequest
 from django.db import DatabaseError, connection
@@ -36,18 +31,16 @@ from petservice.api.readiness import CHECK_TIMEOUT, NO_ANSWER, WATCH_INTERVAL, r
 from petservice.backoffice.error_views import server_error
 from petservice.client_address import address_of
 from petservice.middleware import PagePolicyMiddleware, with_standard_headers
-from petservice.monitoring.access_log import AccessLog, current_record
+from petservice.monitoring.access_log import current_record
 from petservice.monitoring.counters import count
 from petservice.monitoring.logs import request_id
 from petservice.paths import ADMIN, API, LOGIN, READINESS
 from petservice.server import limits
-from petservice.server.messages import Receive, ReceivedRequest, Response, Scope, Send, encoded
+from petservice.server.messages import Receive, ReceivedRequest, Response, Scope, encoded
 from petservice.sign_in.kept_forms import last_account
 from petservice.sign_in.login_limits import counted_address, too_many_logins
+from petservice.wsgi import Handler
 from store.services import inventory_drift
-
-if TYPE_CHECKING:
-    from petservice.fastpath.answers import FastPath
 
 logger = logging.getLogger(__name__)
 
@@ -125,14 +118,13 @@ class ThreadPool:
 class Application:
     """The application of one worker process."""
 
-    # The worker sets both, the fast path unless it is turned off.
-    access_log: AccessLog
-    fast_path: "FastPath | None" = None
     # Number of pets by which the counters of the inventory were wrong, and when they were checked last.
     _inventory_drift, _counted_at = 0, -inf
 
-    def __init__(self, handler: Handler) -> None:
+    def __init__(self, handler: Handler, fast_path: Any) -> None:
+        """Create the application of Django's handler and of the fast path, which is None if it is turned off."""
         self._handler = handler
+        self._fast_path = fast_path
         # Separate pools, so that the API never queues behind pages, nor the readiness check behind either.
         self.threads = {
             "api": ThreadPool("api", limits.API_THREADS),
@@ -143,20 +135,12 @@ class Application:
         self._logins = Places("logins_in_progress", limits.MAX_LOGINS, limits.MAX_LOGINS_OF_ADDRESS)
         self._password_checks = asyncio.Semaphore(limits.CONCURRENT_LOGINS)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope.started = time.monotonic()
-        self.access_log.begin_trace(scope, scope.headers)
-        try:
-            response = await self.fast_path.respond(scope, receive) if self.fast_path is not None else None
-            if response is None:
-                response = await self._answer_of_django(scope, receive)
-            scope.status = response[0]
-            await send(response)
-        finally:
-            self.access_log.end(scope)
-
-    async def _answer_of_django(self, scope: Scope, receive: Receive) -> Response:
-        """Return the response of Django, or an error response."""
+    async def respond(self, scope: Scope, receive: Receive) -> Response:
+        """Return the response of the fast path if it has one, or else that of Django, or an error response."""
+        if self._fast_path is not None:
+            usual: Response | None = await self._fast_path.respond(scope, receive)
+            if usual is not None:
+                return usual
         request = ReceivedRequest(scope)
         request_id.set(request.id)  # until the next request, so that gunicorn's log lines have the id as well
         scope.address = address_of(request)
@@ -256,6 +240,3 @@ class Application:
 def _without_middleware(request: ReceivedRequest, response: HttpResponse) -> Response:
     """Add the headers of the middleware, which has not seen the request, and return the response."""
     return encoded(with_standard_headers(PagePolicyMiddleware(lambda _: response)(request), request.id))
-
-
-application = Application(wsgi_application)

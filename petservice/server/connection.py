@@ -166,8 +166,13 @@ class Connection(asyncio.Protocol):
     # Responses.
 
     async def _respond(self, scope: Scope) -> None:
+        scope.started = time.monotonic()
+        self._worker.access_log.begin_trace(scope, scope.headers)
         try:
-            await self._worker.application(scope, self.receive, self.send)
+            try:
+                await self._send(scope, await self._worker.application.respond(scope, self.receive))
+            finally:
+                self._worker.access_log.end(scope)
         except Exception:
             self._worker.log.exception("A request failed.")
         self._task = None
@@ -190,9 +195,10 @@ class Connection(asyncio.Protocol):
         if data:
             self.data_received(data)
 
-    async def send(self, response: Response) -> None:
+    async def _send(self, scope: Scope, response: Response) -> None:
         """Send a response. Each piece of a large one is sent in its own step of the event loop."""
         status, headers, body = response
+        scope.status = status
         self._is_last = bool(
             self._is_last
             or self._worker.is_stopping
@@ -235,10 +241,10 @@ class Connection(asyncio.Protocol):
             # The cause can contain what the client has sent.
             self._worker.log.warning("The request %s was refused: %s", record.request_id, echo(cause))
             record.status = response.status_code
-            if not record.started:  # otherwise the application will write this record
+            if not record.started:  # otherwise its task will write this record
                 record.started, record.route = self._began, INVALID_REQUEST
                 record.address = shown_address(self._client[0] if self._client else None, "")
-                self._worker.application.access_log.end(record)
+                self._worker.access_log.end(record)
             status, headers, body = encoded(response)
             self._transport.write(head(status, headers, is_last=True) + (b"" if self._is_head else body))
         self._close()

@@ -25,7 +25,6 @@ Headers = list[tuple[bytes, bytes]]
 Response = tuple[int, Headers, bytes]
 # A function that returns the next part of a body, or nothing at its end.
 Receive = Callable[[], Awaitable[bytes]]
-Send = Callable[[Response], Awaitable[None]]
 
 # What joins the values of repeated headers, if it is no comma. An Idempotency-Key may contain one, but no line feed.
 _REPEATED = ((b"cookie", "HTTP_COOKIE", "; "), (b"idempotency-key", "HTTP_IDEMPOTENCY_KEY", "\n"))

@@ -73,7 +73,7 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
             self.cfg.set("bind", self._bind)
 
     def load(self) -> Any:
-        from petservice.server.application import application
+        from petservice.wsgi import application
 
         return application
 

@@ -28,6 +28,7 @@ from petservice.monitoring import telemetry
 from petservice.monitoring.access_log import AccessLog
 from petservice.monitoring.exporter import reserve_space
 from petservice.server.acceptor import Acceptor
+from petservice.server.application import Application
 from petservice.server.connection import Connection
 from petservice.server.limits import LAST_REQUEST_TIMEOUT
 
@@ -39,7 +40,7 @@ CHECK_INTERVAL = 1.0
 
 
 class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
-    """A worker process that serves the application of petservice.server.application on one event loop."""
+    """A worker process that serves petservice.wsgi and the fast path on one event loop."""
 
     # Whether each response is the last one of its connection.
     is_stopping = False
@@ -54,16 +55,17 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         uuid_utils.reseed_rng()
         sys.setswitchinterval(SWITCH_INTERVAL)
         self.connections: set[Connection] = set()
-        self.application = self.wsgi
         telemetry.start()
         descriptor = sys.stderr.fileno() if settings.LOG_FORMAT == "json" else None
         self.metrics = self._metrics()
-        self.application.access_log = AccessLog(descriptor, self.metrics and self.metrics.count)
+        self.access_log = AccessLog(descriptor, self.metrics and self.metrics.count)
+        fast_path = None
         # With DEBUG, the API has pages for browsers. The folder may be removed.
         if settings.FAST_PATH and not settings.DEBUG and find_spec("petservice.fastpath"):
             from petservice.fastpath.answers import FastPath
 
-            self.application.fast_path = FastPath()
+            fast_path = FastPath()
+        self.application = Application(self.wsgi, fast_path)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(self._run())
 

@@ -113,5 +113,4 @@ def _meta(request: HttpRequest) -> str:
 
 
 readiness.missing_migrations = _check_that_may_wait
-wsgi_application = EndpointsHandler()
-application = server.Application(wsgi_application)
+application = EndpointsHandler()

@@ -1,6 +1,4 @@
 """The WSGI application with the endpoints for tests, for gunicorn without `serve`."""
 
 import petservice.wsgi  # noqa: F401  # sets up Django
-from tests.server.endpoints import wsgi_application
-
-application = wsgi_application
+from tests.server.endpoints import application  # noqa: F401

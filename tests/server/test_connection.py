@@ -9,6 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from petservice.monitoring.access_log import AccessLog
 from petservice.server import connection
 from petservice.server.limits import MAX_UNREAD_BYTES, RESPONSE_PIECE_BYTES
 from tests.server.connections import CHUNKED, get, post
@@ -18,15 +19,16 @@ pytestmark = [pytest.mark.once(on="postgresql"), pytest.mark.anyio]
 LONG = b"x" * (3 * RESPONSE_PIECE_BYTES + 1)
 
 
-async def respond(scope: Any, receive: Any, send: Callable[[Any], Awaitable[None]]) -> None:
-    await send((200, [], LONG))
+async def respond(scope: Any, receive: Any) -> Any:
+    return 200, [], LONG
 
 
-def begun(request: bytes, application: Any = respond) -> tuple[connection.Connection, list[bytes]]:
+def begun(request: bytes, respond: Any = respond) -> tuple[connection.Connection, list[bytes]]:
     """Return a connection that has received a request, by default responds with LONG, and what it has written."""
     config, loop, written = SimpleNamespace(keepalive=15), asyncio.get_running_loop(), list[bytes]()
     transport = Mock(write=written.append, get_extra_info=lambda name: None, can_write_eof=lambda: False)
-    worker = SimpleNamespace(application=application, cfg=config, connections=set(), is_stopping=False, loop=loop, nr=0)
+    worker = SimpleNamespace(cfg=config, connections=set(), is_stopping=False, loop=loop, nr=0)
+    worker.application, worker.access_log = SimpleNamespace(respond=respond), AccessLog(None, None)
     one = connection.Connection(worker, None, lambda: None)
     one.connection_made(transport)
     one.data_received(request)
@@ -69,10 +71,10 @@ async def test_a_request_whose_response_has_begun_is_not_refused_as_well() -> No
 async def test_body_in_chunks_of_one_byte_is_received_in_few_parts() -> None:
     parts: list[bytes] = []
 
-    async def receive_all(scope: Any, receive: Callable[[], Awaitable[bytes]], send: Any) -> None:
+    async def receive_all(scope: Any, receive: Callable[[], Awaitable[bytes]]) -> Any:
         while part := await receive():
             parts.append(part)
-        await respond(scope, receive, send)
+        return await respond(scope, receive)
 
     client, _ = begun(get("/", CHUNKED) + b"1\r\nx\r\n" * 10_000 + b"0\r\n\r\n", receive_all)
     await until(lambda: client.state is connection.State.IDLE)
