@@ -1,6 +1,9 @@
 """Databases for the tests of faults, in which the database of the suite is SQLite."""
 
+import fcntl
+import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,15 +16,24 @@ from tests.service import stopped_service
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The files of a server with an empty database and with one that has all tables, for the servers of tests."""
-    with new_server() as server:
-        server.run("initdb --username=postgres --auth=trust --encoding=UTF8 --no-sync")
-        server.start()
-        server.sql("CREATE DATABASE migrated")
-        stopped_service(tmp_path_factory.mktemp("cluster"), server.url).manage("migrate", "--verbosity", "0")
-        server.stop("fast")
-        yield server.folder
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of a server with an empty database and with one that has all tables, for the servers of tests.
+
+    One of the processes of pytest-xdist makes them for all.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    made = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "cluster"
+    with made.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            with new_server() as server:
+                server.run("initdb --username=postgres --auth=trust --encoding=UTF8 --no-sync")
+                server.start()
+                server.sql("CREATE DATABASE migrated")
+                stopped_service(folder, server.url).manage("migrate", "--verbosity", "0")
+                server.stop("fast")
+                subprocess.run(["cp", "-a", server.folder, made], check=True)
+    return made
 
 
 @pytest.fixture
