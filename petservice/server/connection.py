@@ -167,8 +167,8 @@ class Connection(asyncio.Protocol):
 
     async def _respond(self, scope: Scope) -> None:
         scope.started = time.monotonic()
-        self._worker.access_log.begin_trace(scope, scope.headers)
         try:
+            self._worker.access_log.begin_trace(scope, scope.headers)
             try:
                 await self._send(scope, await self._worker.application.respond(scope, self.receive))
             finally:
