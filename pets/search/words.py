@@ -32,34 +32,34 @@ _FILL = """
 
 
 def search(
-    pets: QuerySet[Any], text: str, tags: Sequence[str] = (), filters: Iterable[str] = (), missing: Iterable[str] = ()
+    pets: QuerySet[Any], text: str, tags: Sequence[str] = (), filters: Iterable[str] = (), excluded: Iterable[str] = ()
 ) -> QuerySet[Any]:
     """Return the pets with this id, or with a word in name or tag for each word that begins with it.
 
     SQLite reads all pets that the words find, in the order of their numbers, which takes 0.2 µs for each. If the pets
     must have one of some tags as well, their words leave others out, as do values of other filters that the index has,
-    and those that the pets must not have.
+    and those that are excluded.
     """
     if is_id(text.lower()) and (with_id := pets.filter(pk=text.lower())).exists():
         return with_id
     if not (words := words_of(text)):
         return pets.none()
     if connection.vendor == "sqlite":
-        return _in_index(pets, [_match(text), *_of_filters(tags, filters)], missing)
+        return _in_index(pets, [_match(text), *_of_filters(tags, filters)], excluded)
     return pets.extra(where=[_HAS_WORDS], params=[" ".join(words)])  # noqa: S610  # the SQL is constant
 
 
-def having(pets: QuerySet[Any], tags: Sequence[str], filters: Iterable[str], missing: Sequence[str]) -> QuerySet[Any]:
+def having(pets: QuerySet[Any], tags: Sequence[str], filters: Iterable[str], excluded: Sequence[str]) -> QuerySet[Any]:
     """Return pets with one of the tags and values of filters, by SQLite's index of words if it has several of them.
 
-    It skips the pets that have one of them alone, or also a missing value, while another index would read all of these.
+    It skips the pets that have one of them alone, or an excluded one, while another index would read all of these.
     """
     conditions = _of_filters(tags, filters)
-    return _in_index(pets, conditions, missing) if len(conditions) > (0 if missing else 1) else pets
+    return _in_index(pets, conditions, excluded) if len(conditions) + bool(excluded) > 1 else pets
 
 
-def _in_index(pets: QuerySet[Any], conditions: Iterable[str], missing: Iterable[str]) -> QuerySet[Any]:
-    words = " AND ".join(conditions) + "".join(f' NOT filters : "{one}"' for one in missing)
+def _in_index(pets: QuerySet[Any], conditions: Iterable[str], excluded: Iterable[str]) -> QuerySet[Any]:
+    words = " AND ".join(conditions) + "".join(f' NOT filters : "{one}"' for one in excluded)
     return pets.extra(tables=["pets_search"], where=[_FOUND_BY_WORDS], params=[words])  # noqa: S610  # as above
 
 

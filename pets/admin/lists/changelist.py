@@ -119,7 +119,7 @@ class PetChangeList(BoundedChangeList):
 
     @property
     def order_of_index(self) -> str:
-        """Return the order, or that of creation if all pets of the list have one status, which is the same."""
+        """Return the order, or that of creation, which is the same if all pets of the list have one status."""
         return self.order.replace("status", "created_at") if STATUS in self.filters else self.order
 
     def sortable_columns(self) -> list[tuple[int, str]]:

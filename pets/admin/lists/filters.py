@@ -78,7 +78,7 @@ class PetFilterForm(FilterForm):
         in_use = filter(None, (value("status__exact"), sold, kind, value("no_tag") and "untagged"))
         return [*dict.fromkeys(in_use)]  # once, if it is the status of both
 
-    def missing_words(self) -> list[str]:
+    def excluded_words(self) -> list[str]:
         """Return those of these values that no pet of the list has: the kinds of creators, if it must be unknown."""
         kinds = [beginning for _, beginning in creator.KINDS.values() if beginning]
         return kinds if self.cleaned_data.get("creator") == "unknown" else []
