@@ -63,15 +63,6 @@ def _in_index(pets: QuerySet[Any], conditions: Iterable[str], excluded: Iterable
     return pets.extra(tables=["pets_search"], where=[_FOUND_BY_WORDS], params=[words])  # noqa: S610  # as above
 
 
-def newest_first(found: QuerySet[Any]) -> QuerySet[Any]:
-    """Return the pets of a search in the order of the index of words on SQLite, from its end, or else in no order.
-
-    If pets must be of the last days as well, it reads few of the others.
-    """
-    unordered = found.order_by()
-    return unordered.extra(order_by=["-pets_search.rowid"]) if found.query.extra_tables else unordered
-
-
 def found_among(texts: Sequence[tuple[str, str | None]], text: str) -> list[int]:
     """Return the positions of the names and tags that a search on SQLite finds, which takes 4 µs for each.
 

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR
-from django.db import connection
 from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.http import HttpRequest
@@ -15,14 +14,14 @@ from pets.admin.lists.ordering import FIRST_NAME_FIRST, LAST_SOLD_FIRST, NEWEST_
 from pets.admin.lists.saved_filters import kept
 from pets.admin.lists.suggestions import suggestions
 from pets.models import SavedFilter
-from pets.search.words import newest_first, search
+from pets.search.words import search
 from petservice.admin_pages import bounded_paginator
 from petservice.admin_pages.bounded_paginator import BoundedChangeList, BoundedPaginator, MoreThan, RowCount
 
 # Maximum number of pets that a list shows if it has more than it counts. Databases would take long to reach later ones.
 MAX_SHOWN = 1000
-# Maximum number of found pets that are read by their keys, which takes PostgreSQL 50 µs for each of thousands.
-_MAX_READ_BY_KEY = {"postgresql": 1000, "sqlite": bounded_paginator.MAX_COUNTED}
+# Maximum number of pets that a list reads by their keys, which takes PostgreSQL 50 µs for each of thousands.
+_MAX_READ_BY_KEY = 1000
 _INTRODUCTION = "Press a status to change it. To change many together, select their rows."
 
 
@@ -46,8 +45,8 @@ class SearchPaginator(PetPaginator):
         rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]
         maximum = bounded_paginator.MAX_COUNTED
         # As text, because Python takes several times as long to make the text of a `uuid` as PostgreSQL does.
-        found = [*newest_first(rows).values_list(Cast("pk", TextField()), flat=True)[: maximum + 1]]
-        if len(found) <= min(maximum, _MAX_READ_BY_KEY[connection.vendor]):
+        found = [*rows.order_by().values_list(Cast("pk", TextField()), flat=True)[: maximum + 1]]
+        if len(found) <= min(maximum, _MAX_READ_BY_KEY):
             self.object_list = rows.model._default_manager.filter(pk__in=found).order_by(*rows.query.order_by)
         return RowCount(len(found)) if len(found) <= maximum else MoreThan(maximum)
 
