@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from pets import trash
@@ -18,9 +18,13 @@ from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.mixins import ReadOnlyPages
 from petservice.admin_pages.wording import first_names
 from petservice.configuration.time_zone import moment
+from petservice.db.folding import fold
 from petservice.journal.models import Event
 from petservice.journal.record_pages import history_of, history_page, page_of
 from petservice.journal.recording import add_event, type_of
+
+# Maximum number of words that a search compares. No name has as many, and SQLite rejects a thousand conditions.
+_MAX_WORDS = 255
 
 
 @admin.register(TrashedPet)
@@ -30,7 +34,7 @@ class TrashAdmin(ReadOnlyPages):
     list_display: Any = ("record_name", "tag", "status", "deleted", "deleted_by")
     fields = ("record_id", "record_name", "tag", "status", "created", "created_by", "deleted", "deleted_by")
     readonly_fields = fields
-    search_fields = ("record_name", "record_id")
+    search_fields = ("folded_name",)
     search_help_text = "Search by ID or by parts of a name."
     ordering = ("-in_trash_until", "-pk")
     actions = ("put_back_selected",)
@@ -57,9 +61,16 @@ class TrashAdmin(ReadOnlyPages):
         return trashed.event.account_name
 
     def get_search_results(self, request: HttpRequest, queryset: QuerySet[Any], search_term: str) -> Any:
-        """Find a pet by its ID, by the index of records, or else by parts of texts, which reads those of all pets."""
+        """Find a pet by its ID, by the index of records, or else by parts of its name, which reads the names of all."""
         with_id = queryset.filter(record_id=search_term.strip().lower())
-        return (with_id, False) if with_id.exists() else super().get_search_results(request, queryset, search_term)
+        if with_id.exists():
+            return with_id, False
+        words = {*fold(search_term).split()}
+        if len(words) > _MAX_WORDS:
+            return queryset.none(), False
+        # An older version, which may run beside this one during an upgrade, folds no names.
+        either = (Q(folded_name__contains=word) | Q(folded_name=None, record_name__icontains=word) for word in words)
+        return queryset.filter(*either), False
 
     # Permissions.
 

@@ -134,6 +134,8 @@ class Item(models.Model):
     version = models.IntegerField(null=True, editable=False)
     # Until when the record is in the trash, or null if it is not there.
     in_trash_until = models.DateTimeField(null=True, editable=False)
+    # The name as a search in the trash compares it, or null if the record never was there.
+    folded_name = models.TextField(null=True, editable=False)
 
     class Meta:
         default_permissions = ()

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from petservice.client_address import address_of
 from petservice.db.backend import backend
+from petservice.db.folding import fold
 from petservice.journal.models import Event, Item
 
 # The account name of events that a management command caused.
@@ -91,14 +92,16 @@ def add_event_of_command(command: BaseCommand, kind: Event.Kind, done: str, **ev
 
 
 def _add_items(event: Event, changes: Sequence[Change]) -> None:
-    columns = ("event_id", "record_id", "record_name", "before", "after", "message", "version", "in_trash_until")
+    columns = ("event_id", "record_id", "record_name", "before", "after", "message", "version")
+    columns_of_trash = ("in_trash_until", "folded_name")
     until = connection.ops.adapt_datetimefield_value(event.at + Item.TRASH_PERIOD)
     rows = [
-        (event.pk, pk, name[:255], _json(before), _json(after), *others, until if before and after is None else None)
+        (event.pk, pk, name[:255], _json(before), _json(after), *others)
+        + ((until, fold(name)) if before and after is None else (None, None))
         for pk, name, before, after, *others in changes
     ]
     # Ten thousand model instances would take longer than the statement.
-    backend().copy_rows(Item._meta.db_table, columns, [rows], refresh_statistics=False)
+    backend().copy_rows(Item._meta.db_table, columns + columns_of_trash, [rows], refresh_statistics=False)
 
 
 def _json(values: Values | None) -> str | None:

@@ -14,11 +14,13 @@ from django.urls import reverse
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.accounts.groups import PETS_AND_INVENTORY
+from petservice.admin_pages import bounded_paginator, mixins
 from petservice.apikeys.models import APIKey
 from petservice.journal.models import Event
 from tests.backoffice.login import INDEX, LOGIN
 from tests.backoffice.pages import messages, read, send, submit
 from tests.backoffice.staff import granted
+from tests.pets.admin.pet_pages import listed
 from tests.service import ROOT
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -52,6 +54,19 @@ def test_the_question_before_a_deletion_and_its_event_name_the_record(admin_clie
     event = Event.with_record(Event.objects.all()).latest("pk")
     assert (event.kind, event.record_type, event.record_name) == ("deleted", "auth.group", "Cleaners")
     assert event.message == "Deleted."
+
+
+def test_a_search_of_very_many_accounts_finds_no_more_than_it_counts(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A statement with the ids of very many rows is refused by SQLite, and ends a worker with PostgreSQL."""
+    for module in (mixins, bounded_paginator):
+        monkeypatch.setattr(module, "MAX_COUNTED", 2)
+    User.objects.bulk_create(User(username=f"eve-{number}", is_staff=True) for number in range(5))
+
+    found = listed(admin_client, reverse("admin:accounts_account_changelist"), q="EVE")
+
+    assert (str(found.result_count), len(found.queryset)) == ("more than 2", 3)
 
 
 def test_an_empty_list_says_what_it_is_for_and_has_one_button(admin_client: Client) -> None:

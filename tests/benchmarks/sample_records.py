@@ -13,6 +13,7 @@ from django.db import connection, transaction
 
 from pets import creator
 from pets.models import Pet
+from petservice.db.folding import fold
 from petservice.journal.models import Event
 from tests.service import as_django_stores_it
 
@@ -26,7 +27,7 @@ COLUMNS = ("id", "name", "tag", "status", "created_at", "created_by")
 _AUDIT_DAYS = 700
 _COLUMNS = ("id", "at", "kind", "account_name", "address", "record_type", "count", "message", "permissions")
 _ITEM_COLUMNS = ("event_id", "record_id", "record_name", "message")
-_TRASH_COLUMNS = ("event_id", "record_id", "record_name", "before", "message", "in_trash_until")
+_TRASH_COLUMNS = ("event_id", "record_id", "record_name", "before", "message", "in_trash_until", "folded_name")
 
 
 def write_csv(file: Path, number: int) -> None:
@@ -114,10 +115,10 @@ def _items(number: int) -> Iterator[tuple[int, str, str, str]]:
             yield position + 1000, f"{position % (number // 4):032x}", "Rex", ""
 
 
-def _deleted_pets(number: int) -> Iterator[tuple[int, str, str, str, str, datetime]]:
+def _deleted_pets(number: int) -> Iterator[tuple[object, ...]]:
     """Yield the pets in the trash: a month's part of the events of a year, if all were deletions."""
     now = datetime.now(UTC)
     for position, (pk, name, tag, status, created_at, created_by) in enumerate(rows(number)):
         values = {"name": name, "tag": tag, "status": status, "created_by": created_by}
         before = json.dumps(values | {"created_at": f"{created_at:%Y-%m-%dT%H:%M:%SZ}"})
-        yield position * 10 + 1001, str(pk), str(name), before, "", now + timedelta(days=30)
+        yield position * 10 + 1001, str(pk), str(name), before, "", now + timedelta(days=30), fold(str(name))
