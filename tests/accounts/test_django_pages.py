@@ -5,6 +5,7 @@ from collections.abc import Callable
 from html import unescape
 from io import StringIO
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.apps import apps
@@ -182,6 +183,11 @@ def test_a_changed_password_is_in_the_audit_and_nothing_if_no_password_was_chang
     monkeypatch.setattr("getpass.getpass", lambda *_, **__: NEW_PASSWORD)
     with pytest.raises(CommandError, match="does not exist"):
         run("changepassword", "eve")
+    with monkeypatch.context() as patch:
+        patch.setattr("os.getuid", Mock(side_effect=KeyboardInterrupt))  # which the entry of the audit needs
+        with pytest.raises(KeyboardInterrupt):
+            run("changepassword", "ada")
+    assert not User.objects.get().check_password(NEW_PASSWORD)
     assert not Event.objects.exists()
 
     run("changepassword", "ada")

@@ -1,14 +1,11 @@
 from copy import copy
 from typing import Any
 
-from django.contrib.auth import get_user_model
 from django.contrib.auth.management.commands import createsuperuser
-from django.contrib.auth.models import User
-from django.db.models.signals import post_save
 
 from petservice.accounts.forms import validate_new_name
+from petservice.accounts.management.recorded import recorded
 from petservice.journal.models import Event
-from petservice.journal.recording import add_event_of_command
 
 
 class Command(createsuperuser.Command):
@@ -21,13 +18,5 @@ class Command(createsuperuser.Command):
         self.username_field.validators = [*self.username_field.validators, validate_new_name]
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # Django's command does not say whom it has created, and creates nobody without a terminal.
-        post_save.connect(self._record, sender=get_user_model())
-        try:
+        with recorded(self, Event.Kind.ACCOUNT_ADDED, "Added by the command createsuperuser. Role: Administrator."):
             super().handle(*args, **options)
-        finally:
-            post_save.disconnect(self._record, sender=get_user_model())
-
-    def _record(self, *, instance: User, **kwargs: Any) -> None:
-        message = "Added by the command createsuperuser. Role: Administrator."
-        add_event_of_command(self, Event.Kind.ACCOUNT_ADDED, "The account is saved.", target=instance, message=message)
