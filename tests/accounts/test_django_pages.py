@@ -180,7 +180,11 @@ def test_a_new_superuser_is_in_the_audit(run: Run, monkeypatch: pytest.MonkeyPat
 def test_a_changed_password_is_in_the_audit_and_nothing_if_no_password_was_changed(
     run: Run, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("getpass.getpass", lambda *_, **__: NEW_PASSWORD)
+    def ask(**_: Any) -> str:
+        User.objects.update(is_active=False)  # somebody else
+        return NEW_PASSWORD
+
+    monkeypatch.setattr("getpass.getpass", ask)
     with pytest.raises(CommandError, match="does not exist"):
         run("changepassword", "eve")
     with monkeypatch.context() as patch:
@@ -189,10 +193,11 @@ def test_a_changed_password_is_in_the_audit_and_nothing_if_no_password_was_chang
             run("changepassword", "ada")
     assert not User.objects.get().check_password(NEW_PASSWORD)
     assert not Event.objects.exists()
+    User.objects.update(is_active=True)
 
     run("changepassword", "ada")
 
-    assert User.objects.get().check_password(NEW_PASSWORD)
+    assert (User.objects.get().check_password(NEW_PASSWORD), User.objects.get().is_active) == (True, False)
     ((account, kind, message),) = audit_of(ada)
     assert (account, kind) == ("command", "account_changed")
     assert message.startswith(f"Password changed by the command changepassword. {RUN_BY}")

@@ -18,8 +18,12 @@ def recorded(command: BaseCommand, kind: Event.Kind, message: str) -> Iterator[N
     """Record the account that Django's command saves, in the transaction of the change, which follows its questions."""
     with ExitStack() as stack:
 
-        def begin(**kwargs: Any) -> None:
+        def begin(*, instance: User, **kwargs: Any) -> None:
             stack.enter_context(transaction.atomic())
+            if instance.pk:  # others may have changed the account meanwhile, for example deactivated it
+                password = instance.password
+                instance.refresh_from_db(from_queryset=User.objects.select_for_update())
+                instance.password = password
 
         def record(*, instance: User, **kwargs: Any) -> None:
             add_event_of_command(command, kind, "The account is saved.", target=instance, message=message)
