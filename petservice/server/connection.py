@@ -171,6 +171,9 @@ class Connection(asyncio.Protocol):
             self._worker.access_log.begin_trace(scope, scope.headers)
             try:
                 await self._send(scope, await self._worker.application.respond(scope, self.receive))
+            except Exception:
+                scope.status = scope.status or 500
+                raise
             finally:
                 self._worker.access_log.end(scope)
         except Exception:

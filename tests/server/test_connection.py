@@ -23,12 +23,12 @@ async def respond(scope: Any, receive: Any) -> Any:
     return 200, [], LONG
 
 
-def begun(request: bytes, respond: Any = respond) -> tuple[connection.Connection, list[bytes]]:
+def begun(request: bytes, respond: Any = respond, count: Any = None) -> tuple[connection.Connection, list[bytes]]:
     """Return a connection that has received a request, by default responds with LONG, and what it has written."""
     config, loop, written = SimpleNamespace(keepalive=15), asyncio.get_running_loop(), list[bytes]()
     transport = Mock(write=written.append, get_extra_info=lambda name: None, can_write_eof=lambda: False)
-    worker = SimpleNamespace(cfg=config, connections=set(), is_stopping=False, loop=loop, nr=0)
-    worker.application, worker.access_log = SimpleNamespace(respond=respond), AccessLog(None, None)
+    worker = SimpleNamespace(cfg=config, connections=set(), is_stopping=False, loop=loop, nr=0, log=Mock())
+    worker.application, worker.access_log = SimpleNamespace(respond=respond), AccessLog(None, count)
     one = connection.Connection(worker, None, lambda: None)
     one.connection_made(transport)
     one.data_received(request)
@@ -66,6 +66,17 @@ async def test_a_request_whose_response_has_begun_is_not_refused_as_well() -> No
 
     assert client.state is connection.State.LINGERING
     assert len(written) == 1
+
+
+async def test_a_failed_request_is_recorded_as_an_error_of_the_server() -> None:
+    async def fail(scope: Any, receive: Any) -> Any:
+        raise ValueError
+
+    statuses: list[int] = []
+    _, written = begun(get("/"), fail, lambda record, seconds: statuses.append(record.status))
+    await until(lambda: bool(written))
+
+    assert (statuses, written[0].split()[1]) == ([500], b"500")
 
 
 async def test_body_in_chunks_of_one_byte_is_received_in_few_parts() -> None:
