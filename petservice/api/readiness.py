@@ -90,7 +90,9 @@ class Readiness:
             missing = self.missing_migrations = missing_migrations()
         except UnsuitableDatabaseError as error:
             return str(error)
-        except DatabaseError:
+        except DatabaseError as error:
+            if self._obstacle != NO_ANSWER:
+                logger.error("The check of the database failed: %s", str(error).strip())
             return NO_ANSWER
         finally:
             time_limit.reset(limited)

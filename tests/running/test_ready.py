@@ -29,17 +29,18 @@ def test_a_change_of_readiness_is_logged_once_with_its_reason(
     monkeypatch.setattr(readiness, "_INTERVAL", 0)
     caplog.set_level("INFO", logger="petservice.api.readiness")
 
-    missing = Mock(side_effect=[1, 1, 0, 0, 2, OperationalError()])
+    missing = Mock(side_effect=[1, 1, 0, 0, 2, *[OperationalError("disk full")] * 2])
     monkeypatch.setattr(readiness, "missing_migrations", missing)
 
-    statuses = [client.get("/ready").status_code for _ in range(6)]
+    statuses = [client.get("/ready").status_code for _ in range(7)]
 
-    assert statuses == [503, 503, 200, 200, 503, 503]
+    assert statuses == [503, 503, 200, 200, 503, 503, 503]
 
     assert [record.getMessage() for record in caplog.records if record.name == "petservice.api.readiness"] == [
         "Not ready: The database lacks 1 migration(s): run the command `migrate`.",
         "Ready again.",
         "Not ready: The database lacks 2 migration(s): run the command `migrate`.",
+        "The check of the database failed: disk full",
         "Not ready: The database does not answer.",
     ]
 
