@@ -52,7 +52,7 @@ def selected(request: HttpRequest, queryset: QuerySet[Any]) -> Selection | None:
         if not (is_id(pk) and is_key(version)):
             raise BadRequest("The selection of pets is invalid.")
         selection[pk] = int(version)
-    if request.method == "GET" or request.POST.get("select_across", "0") not in ("", "0"):
+    if request.method != "POST" or request.POST.get("select_across", "0") not in ("", "0"):
         selection = dict(queryset.values_list("pk", "version")[: MAX_COUNTED + 1]) | selection
     if not selection:
         messages.info(request, "No such pets were found. Nothing was changed.")

@@ -96,7 +96,7 @@ class UndoAdmin(ReadOnlyPages):
             until = change.at + RecentChange.UNDO_PERIOD
             context = {"opts": self.opts, "change": change, "until": until, "changes": changes}
             return staff_page(request, "admin/pets/recentchange/undo.html", "Undo this change?", context)
-        undone = undo.undo(request, change.pk) if change else None
+        undone = undo.undo(request, change.pk) if change and request.method == "POST" else None
         if undone is None:
             self.message_user(request, _TOO_LATE, messages.WARNING)
             return redirect(changes)
