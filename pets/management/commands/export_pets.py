@@ -56,7 +56,8 @@ class Command(DatabaseCommand):
 
     def _record(self) -> None:
         kind, message = Event.Kind.EXPORTED, "Exported by the command export_pets."
-        add_event_of_command(self, kind, "The pets were exported.", target=Pet, message=message, count=self._count)
+        done = f"{count_of_pets(self._count)} exported."
+        add_event_of_command(self, kind, done, target=Pet, message=message, count=self._count)
 
     def _rows(self, bar: Any) -> Iterator[Any]:
         pets = Pet.objects.order_by("pk").values_list(*EXPORTED, named=True)
