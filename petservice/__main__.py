@@ -29,7 +29,7 @@ def main() -> None:
     try:
         # Django takes the name of this file for its own.
         execute_from_command_line(["petservice" if program == __file__ else program, *arguments])
-    except OperationalError as error:  # such as a server that is away, which Django's own commands do not expect
+    except OperationalError as error:  # such as an unavailable server, which Django's own commands do not expect
         if "--traceback" in arguments:
             raise
         sys.exit(f"The database cannot be used: {error}")

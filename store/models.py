@@ -6,7 +6,7 @@ from pets.models import Pet
 
 
 class InventoryItem(Pet):
-    """A pet as an item of the inventory: the same row, of which staff change only the status."""
+    """A pet, for two permissions: to see the inventory, and to change only the statuses of pets."""
 
     class Meta:
         proxy = True

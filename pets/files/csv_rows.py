@@ -98,7 +98,7 @@ def _records(lines: list[str], delimiter: str) -> dict[int, list[str]]:
     """Return the cells of the first line and of each other record that has text, by the positions of its first line."""
     records, position = {0: [""]}, 0
     reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
-    with suppress(csv.Error):  # for a cell that is too long, of which the rows tell
+    with suppress(csv.Error):  # for a cell that is too long, which the rows report
         for cells in reader:
             if _VISIBLE_TEXT.search("".join(cells)):
                 records[position] = [cell.strip(' "') for cell in cells]

@@ -2,7 +2,7 @@
 
 import codecs
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import IO, Any, NamedTuple
 
@@ -24,7 +24,7 @@ class Line(NamedTuple):
 
     number: int
     values: dict[str, Any]
-    errors: list[str] = []
+    errors: Sequence[str] = ()
 
 
 class BrokenFileError(ValueError):
@@ -97,7 +97,7 @@ def _id(value: Any) -> str:
 
 
 def _status(value: Any) -> str:
-    # As pages show it: Available.
+    # Also with a capital letter, as pages show it.
     status = value.strip().lower() if isinstance(value, str) else None
     if status in _STATUSES:
         return str(status)

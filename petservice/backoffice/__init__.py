@@ -1,1 +1,1 @@
-"""The admin site of this service, with its dashboard, breadcrumbs, JavaScript catalogue and error views."""
+"""The admin site of this service, with its dashboard, error views, and checks of the installation."""

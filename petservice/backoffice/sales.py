@@ -9,10 +9,10 @@ from typing import Any
 from django.core.cache import cache
 from django.db.models import Count, F, Model, Q, Value
 from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
-from django.template.defaultfilters import pluralize
 from django.urls import reverse
 
 from pets.models import Pet
+from pets.models.pet import count_of_pets
 from pets.search.case_insensitive import CaseInsensitive, is_absent
 from pets.search.tags import found_tag, spellings_in_use
 from petservice.configuration.time_zone import in_days
@@ -49,7 +49,7 @@ def section(today: date) -> dict[str, Any]:
 
 
 def _day(kind: str, day: date, count: int) -> dict[str, Any]:
-    text = f"{count:,} pet{pluralize(count)} {kind}"
+    text = f"{count_of_pets(count)} {kind}"
     return {"day": day, "count": count, "text": text, "url": _url(kind, day, day)}
 
 

@@ -66,7 +66,7 @@ class FastPath:
             return None
         while request.body_bytes and (part := await receive()):
             scope.body += part
-        request_id.set(request.id)  # until the next request, so that gunicorn's log lines have the id as well
+        request_id.set(request.id)  # for all log lines of this task, also gunicorn's
         try:
             answer = await self._answer(request, scope.body)
             if answer is None:

@@ -24,7 +24,7 @@ def history_of(record_type: str, record_id: str) -> QuerySet[Item]:
 
 
 class JournalPages(admin.ModelAdmin):
-    """A mixin that locks the record of a form, and writes what it does into the journal in place of Django's log.
+    """A mixin that locks the record of a MergingForm, and writes what it does into the journal in place of Django's.
 
     A form that was saved without a change is not recorded, and the person is told. Pages whose changes need more than
     a message record them by themselves, for example a change of many pets.

@@ -1,1 +1,1 @@
-"""The command `serve`."""
+"""The commands `serve`, `migrate` and `doctor`."""

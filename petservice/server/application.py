@@ -142,7 +142,7 @@ class Application:
             if usual is not None:
                 return usual
         request = ReceivedRequest(scope)
-        request_id.set(request.id)  # until the next request, so that gunicorn's log lines have the id as well
+        request_id.set(request.id)  # for all log lines of this task, also gunicorn's
         scope.address = address_of(request)
         try:
             response = await self._response(request, receive)
@@ -185,7 +185,7 @@ class Application:
             return await self._on_thread("pages", request)
 
     async def _login_response(self, request: ReceivedRequest) -> Response:
-        """Return the response to a login. If it begins no session, the next login has to wait for a pause."""
+        """Return the response to a login. Unless it redirects, the next login has to wait for a pause."""
         with self._logins.take(counted_address(request)) as is_admitted:
             if not is_admitted:
                 # Different times, so that few end together.

@@ -66,7 +66,7 @@ RESPONSE_PIECE_BYTES = 32 * 1024
 
 # Number of simultaneous password checks. The other threads are left for staff.
 CONCURRENT_LOGINS = 1
-# Seconds after a login that began no session, in which no other login is checked. The pages for guesses of passwords
+# Seconds after a login that did not redirect, in which no other login is checked. The pages for guesses of passwords
 # would take a thread for some 4 % of the time, which delays other requests.
 FAILED_LOGIN_PAUSE = 0.75
 # Maximum number of logins in progress or waiting, in all and from one address. A password check is slow on purpose.

@@ -87,7 +87,7 @@ class SQLitePetChangeList(PetChangeList):
         """Return the filters that an index has together with the order."""
         names: set[tuple[str, ...]] = set(self.filters)
         of_order: dict[str, set[tuple[str, ...]]] = {"status": {STATUS}, "sold_at": {STATUS, SOLD_DAYS}}
-        # Of several spellings of a tag, SQLite would sort all pets.
+        # SQLite would sort all pets that have one of several spellings of a tag.
         not_in_order = {SOLD_DAYS, TAG} if len(self.filter_form.spellings) > 1 else {SOLD_DAYS}
         of_order["created_at"] = names - not_in_order
         return names & of_order.get(self.order_of_index.removeprefix("-"), set())
