@@ -84,7 +84,7 @@ def undo(request: HttpRequest, pk: int) -> tuple[int, list[str]] | None:
     Returns the number of these pets, and the names of those that it left alone, or None if it is too late.
     """
     # If two people undo the same change, the second one waits here for the first, and then finds it undone.
-    event = Event.undoable().select_for_update().filter(pk=pk).first()
+    event = Event.objects.undoable().select_for_update().filter(pk=pk).first()
     if event is None:
         return None
     items = [*Item.objects.select_for_update().filter(event=event).order_by("pk")]  # as trash.put_back locks them

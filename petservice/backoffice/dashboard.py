@@ -80,8 +80,8 @@ def _changes(request: HttpRequest, visible: list[type[Model]]) -> list[tuple[Eve
     for one in {type_of(model) for model in visible}:
         of_type = Event.objects.filter(record_type=one).exclude(kind__in=_NO_CHANGES)
         newest += of_type.order_by("-at", "-pk").values_list("at", "pk")[:CHANGES]
-    events = Event.with_record(Event.objects.filter(pk__in=[pk for _, pk in sorted(newest)[-CHANGES:]]))
-    undoable = set(Event.undoable().values_list("pk", flat=True).filter(pk__in=[pk for _, pk in newest]))
+    events = Event.objects.filter(pk__in=[pk for _, pk in sorted(newest)[-CHANGES:]]).with_record()
+    undoable = set(Event.objects.undoable().values_list("pk", flat=True).filter(pk__in=[pk for _, pk in newest]))
     return [
         (event, event.pk in undoable and request.user.has_perms(event.permissions.split()))
         for event in events.select_related("undone_by")

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
-from django.db.models import F, QuerySet
+from django.db.models import F
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
@@ -15,7 +15,7 @@ from petservice.admin_pages.csv_files import escape, parts
 from petservice.admin_pages.mixins import AdministratorsOnly, ReadOnlyPages
 from petservice.admin_pages.staff_page import staff_page
 from petservice.journal.event_filters import EventFilterForm
-from petservice.journal.models import Event
+from petservice.journal.models import Event, EventQuerySet
 from petservice.journal.record_pages import page_of
 from petservice.journal.recording import COMMAND, add_event
 
@@ -46,7 +46,7 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
             "opts": self.opts,
             "form": form,
             "filters": filters,
-            "events": Event.with_record(events),
+            "events": events.with_record(),
             "max_exported": MAX_EXPORTED,
             "persons": [COMMAND, *users],
         }
@@ -83,7 +83,7 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
         return response
 
 
-def _rows(events: QuerySet[Event]) -> Iterator[list[Any]]:
+def _rows(events: EventQuerySet) -> Iterator[list[Any]]:
     """Yield the rows of a CSV file."""
-    for at, *others in Event.with_record(events).values_list(*_COLUMNS).iterator(chunk_size=_BATCH):
+    for at, *others in events.with_record().values_list(*_COLUMNS).iterator(chunk_size=_BATCH):
         yield [at.isoformat(timespec="seconds"), *(escape(cell) if isinstance(cell, str) else cell for cell in others)]

@@ -5,13 +5,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.text import format_lazy
 
 from petservice.admin_pages.filter_form import DayField, FilterForm
 from petservice.configuration.time_zone import in_days, zone_name
-from petservice.journal.models import Event, Item
+from petservice.journal.models import Event, EventQuerySet, Item
 
 
 class EventFilterForm(FilterForm):
@@ -26,7 +25,7 @@ class EventFilterForm(FilterForm):
     day_from = DayField(label=format_lazy("From ({})", zone_name()))
     day_to = DayField(label=format_lazy("To ({})", zone_name()))
 
-    def events(self) -> QuerySet[Event]:
+    def events(self) -> EventQuerySet:
         """Return the events that pass the filters, newest first, or none if a filter is invalid."""
         if not self.is_valid():
             return Event.objects.none()

@@ -1,12 +1,35 @@
 """The models of the journal."""
 
 from datetime import timedelta
-from typing import Any
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Case, Min, OuterRef, Q, Subquery, When
 from django.utils import timezone
+
+
+class EventQuerySet(models.QuerySet["Event"]):
+    """The queries for events."""
+
+    def of_undo_period(self) -> "EventQuerySet":
+        """Return the changes that can be undone now, and those that were undone, of the last hour."""
+        return self.filter(at__gt=timezone.now() - Event.UNDO_PERIOD).exclude(permissions="")
+
+    def undoable(self) -> "EventQuerySet":
+        """Return the changes that can be undone now."""
+        return self.of_undo_period().filter(undone_by=None)
+
+    def with_record(self) -> "EventQuerySet":
+        """Return the events with the `record_id` and `record_name` of the first item, for events about one record."""
+        # The least key is an aggregate, because for the first of ordered items PostgreSQL may read all items in that
+        # order, if most events have many.
+        items = Item.objects.filter(event=OuterRef(OuterRef("pk"))).values("event")
+        first = Item.objects.filter(pk=Subquery(items.annotate(first=Min("pk")).values("first")))
+
+        def of_one(column: str) -> Case:
+            return Case(When(count=1, then=Subquery(first.values(column))))
+
+        return self.annotate(record_id=of_one("record_id"), record_name=of_one("record_name"))
 
 
 class Event(models.Model):
@@ -68,6 +91,8 @@ class Event(models.Model):
     form_token = models.UUIDField(null=True, editable=False)
     undone_by = models.ForeignKey("self", null=True, editable=False, on_delete=models.SET_NULL, related_name="+")
 
+    objects = EventQuerySet.as_manager()
+
     class Meta:
         default_permissions = ()
         verbose_name_plural = "audit"
@@ -88,29 +113,6 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()}: {self.message}" if self.message else self.get_kind_display()
-
-    @classmethod
-    def of_undo_period(cls) -> models.QuerySet[Any]:
-        """Return the changes that can be undone now, and those that were undone, of the last hour."""
-        return cls.objects.filter(at__gt=timezone.now() - cls.UNDO_PERIOD).exclude(permissions="")
-
-    @classmethod
-    def undoable(cls) -> models.QuerySet[Any]:
-        """Return the changes that can be undone now."""
-        return cls.of_undo_period().filter(undone_by=None)
-
-    @classmethod
-    def with_record(cls, events: models.QuerySet["Event"]) -> models.QuerySet["Event"]:
-        """Return events with the `record_id` and `record_name` of the first item, for events about one record."""
-        # The least key is an aggregate, because for the first of ordered items PostgreSQL may read all items in that
-        # order, if most events have many.
-        items = Item.objects.filter(event=OuterRef(OuterRef("pk"))).values("event")
-        first = Item.objects.filter(pk=Subquery(items.annotate(first=Min("pk")).values("first")))
-
-        def of_one(column: str) -> Case:
-            return Case(When(count=1, then=Subquery(first.values(column))))
-
-        return events.annotate(record_id=of_one("record_id"), record_name=of_one("record_name"))
 
 
 class Item(models.Model):

@@ -67,7 +67,7 @@ def test_a_group_with_a_name_in_use_is_saved_with_another_name_and_the_chosen_pe
     send(admin_client, page, fields_of(refused, "group_form") | {"name": "Doctors"})
 
     assert [*Group.objects.get(name="Doctors").permissions.all()] == [chosen]
-    event = Event.with_record(Event.objects.all()).latest("pk")
+    event = Event.objects.with_record().latest("pk")
     assert (event.kind, event.record_type, event.record_id) == ("changed", "auth.group", str(group.pk))
     assert event.message.startswith("Name changed from “Vets” to “Doctors”. Permissions: added “")
     kept = "While the page was open, someone else changed the name to “Doctors”. That change was kept."

@@ -112,7 +112,7 @@ Kind = Event.Kind
 def entries() -> list[tuple[str, str, str, int]]:
     """Return kind, account, name of the record and number of each entry about keys, oldest first, and forget them."""
     found = Event.objects.filter(kind__startswith="key_").order_by("pk")
-    rows = [*Event.with_record(found).values_list("kind", "account_name", "record_name", "count")]
+    rows = [*found.with_record().values_list("kind", "account_name", "record_name", "count")]
     found.delete()
     return rows
 

@@ -43,7 +43,7 @@ def test_the_checksum_is_the_crc_32_in_base62() -> None:
 
 def assert_recorded(kind: str, start: str) -> None:
     """Check the only entry of the audit."""
-    entry = Event.with_record(Event.objects.all()).get()
+    entry = Event.objects.with_record().get()
     created = APIKey.objects.get(pk=entry.record_id)
     assert (entry.kind, entry.account_name, entry.record_name) == (kind, "command", str(created))
     assert entry.message.startswith(start)

@@ -51,7 +51,7 @@ def test_the_question_before_a_deletion_and_its_event_name_the_record(admin_clie
     assert "relationship" not in page
     admin_client.post(url, {"post": "yes"})
     assert not Group.objects.filter(pk=group.pk).exists()
-    event = Event.with_record(Event.objects.all()).latest("pk")
+    event = Event.objects.with_record().latest("pk")
     assert (event.kind, event.record_type, event.record_name) == ("deleted", "auth.group", "Cleaners")
     assert event.message == "Deleted."
 

@@ -84,4 +84,4 @@ def create_entries(number: int) -> list[Event]:
     )
     ids = [str(choose.choice((1, 2, choose.randrange(1000)))) for _ in events]
     Item.objects.bulk_create(Item(event=event, record_id=pk) for event, pk in zip(events, ids, strict=True))
-    return list(Event.with_record(Event.objects.all()))
+    return list(Event.objects.with_record())

@@ -119,7 +119,7 @@ def reads_the_items_of_one_event(plan: str) -> bool:
 
 
 def test_the_record_and_the_page_of_an_event_read_its_own_items(admin_client: Client, sale: Event) -> None:
-    events = Event.with_record(Event.objects.filter(pk__in=[sale.pk - 1, sale.pk]))
+    events = Event.objects.filter(pk__in=[sale.pk - 1, sale.pk]).with_record()
     assert [(event.record_id, event.record_name) for event in events] == [("7", "Rex"), (None, None)]
     assert reads_the_items_of_one_event(events.explain())
 

@@ -50,7 +50,7 @@ def test_a_change_that_two_people_undo_at_the_same_time_is_undone_once(
 
 def undo_edit(client: Client, pet: Pet) -> None:
     edit(client, pet, {"tag": "cat"})
-    client.post(reverse("admin:pets_recentchange_change", args=[Event.undoable().get().pk]))
+    client.post(reverse("admin:pets_recentchange_change", args=[Event.objects.undoable().get().pk]))
 
 
 # The statement that changes the tag of a pet, by each way to do that.

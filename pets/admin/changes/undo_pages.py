@@ -55,9 +55,9 @@ class UndoAdmin(ReadOnlyPages):
     ordering = ("-at", "-pk")
     empty_list = "No pet was changed in the last hour. A change can be undone here for an hour."
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[RecentChange]:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the changes that the user can undo now, and those that were undone."""
-        changes = RecentChange.of_undo_period()
+        changes = RecentChange.objects.of_undo_period()
         allowed = [
             permissions
             for permissions in changes.order_by().values_list("permissions", flat=True).distinct()
@@ -87,7 +87,7 @@ class UndoAdmin(ReadOnlyPages):
 
         An account that may add pets, and see none, undoes its additions, and gets to the dashboard in place of a list.
         """
-        change = RecentChange.of_undo_period().filter(pk=object_id).first() if is_key(object_id) else None
+        change = RecentChange.objects.of_undo_period().filter(pk=object_id).first() if is_key(object_id) else None
         may_undo = request.user.has_perms(change.permissions.split()) if change else self.has_view_permission(request)
         if not may_undo:
             raise PermissionDenied

@@ -85,7 +85,7 @@ def test_a_deleted_pet_leaves_the_api_and_the_counts_and_is_put_back_from_its_pa
     assert messages(again) == ["1 pet could not be put back: not in the trash any more."]
     assert (values(), inventory_counts()["sold"]) == (before, 1)
     assert histories(staff, rex)[0] == ("admin", "Put back from the trash.")
-    event = Event.with_record(Event.objects.all()).get(kind=Event.Kind.RESTORED)
+    event = Event.objects.with_record().get(kind=Event.Kind.RESTORED)
     assert (event.count, event.record_id, event.record_name) == (1, rex.pk, "Rex <b>")
 
 
