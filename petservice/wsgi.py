@@ -93,7 +93,7 @@ class Handler(WSGIHandler):
         """Return the response, within a span of its own. `serve` calls this method alone."""
         with telemetry.span("django"):
             response = super().get_response(request)
-        if telemetry.sends_spans():  # for the span above, or for that of `serve`
+        if telemetry.tracer is not None:  # for the span above, or for that of `serve`
             record = AccessRecord()
             record.handled(request)
             telemetry.describe_request(shown_method(request.method or ""), record.route, response.status_code)

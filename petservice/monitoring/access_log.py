@@ -13,9 +13,9 @@ from typing import Any
 import orjson
 from django.http import HttpRequest
 
+from petservice.monitoring import telemetry
 from petservice.monitoring.logs import trace_id
 from petservice.monitoring.redaction import without_keys
-from petservice.monitoring.telemetry import describe_request, request_span, sends_spans, trace_id_of
 from petservice.paths import PROBES, STATIC
 
 # The route of a request that matched no URL pattern: an unknown path, or a request that was refused earlier.
@@ -81,10 +81,11 @@ class AccessLog:
     def begin_trace(self, record: AccessRecord, headers: Iterable[tuple[bytes, bytes]]) -> None:
         """Begin the trace of a request that has arrived, and its span."""
         if self._descriptor is not None:  # only lines have the trace, and where the time went
-            trace_id.set(trace_id_of(dict(headers).get(b"traceparent", b"").decode("latin-1")))
+            trace_id.set(telemetry.trace_id_of(dict(headers).get(b"traceparent", b"").decode("latin-1")))
             current_record.set(record)
-        if sends_spans():
-            record.span = request_span({name.decode("latin-1"): value.decode("latin-1") for name, value in headers})
+        if telemetry.tracer is not None:
+            texts = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
+            record.span = telemetry.request_span(texts)
             record.span.__enter__()
 
     def end(self, record: AccessRecord) -> None:
@@ -96,7 +97,7 @@ class AccessLog:
         if self._descriptor is not None:
             self._write_line(record, seconds, self._descriptor)
         if record.span is not None:
-            describe_request(shown_method(record.method), record.route, record.status)
+            telemetry.describe_request(shown_method(record.method), record.route, record.status)
             record.span.__exit__(None, None, None)
 
     def _write_line(self, record: AccessRecord, seconds: float, descriptor: int) -> None:

@@ -19,8 +19,8 @@ _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
 # The header `traceparent` with the id of a trace (W3C Trace Context, 3.2). Later versions may add further parts.
 _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
 
-# OpenTelemetry's tracer, if spans are sent.
-_tracer: Any = None
+# OpenTelemetry's tracer, if this process sends spans.
+tracer: Any = None
 _NO_SPAN: AbstractContextManager[Any] = nullcontext()
 
 
@@ -30,7 +30,7 @@ def start() -> None:
 
     Only a process that handles requests may call it: a fork inherits the locks of the threads that send, maybe locked.
     """
-    global _tracer
+    global tracer
     if find_spec("opentelemetry") and any(map(os.environ.get, _ENDPOINTS)):
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.trace import TracerProvider
@@ -39,7 +39,7 @@ def start() -> None:
         os.environ.setdefault("OTEL_SERVICE_NAME", "petservice")
         provider = TracerProvider()
         provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-        _tracer = provider.get_tracer("petservice")
+        tracer = provider.get_tracer("petservice")
     if find_spec("sentry_sdk") and os.environ.get("SENTRY_DSN"):
         import sentry_sdk
         from sentry_sdk.integrations.logging import LoggingIntegration
@@ -53,11 +53,6 @@ def start() -> None:
         )
 
 
-def sends_spans() -> bool:
-    """Return whether this process sends spans."""
-    return _tracer is not None
-
-
 def trace_id_of(traceparent: str) -> str | None:
     """Return the id of the trace that a `traceparent` header names, or None if the header is malformed."""
     found = _TRACEPARENT.fullmatch(traceparent)
@@ -66,17 +61,17 @@ def trace_id_of(traceparent: str) -> str | None:
 
 def span(name: str) -> AbstractContextManager[Any]:
     """Return a context that is a span within the current one, if spans are sent."""
-    return _NO_SPAN if _tracer is None else _tracer.start_as_current_span(name)
+    return _NO_SPAN if tracer is None else tracer.start_as_current_span(name)
 
 
 def request_span(headers: Mapping[str, str]) -> AbstractContextManager[Any]:
     """Return a context that is the span of a request with these headers, if spans are sent."""
-    if _tracer is None:
+    if tracer is None:
         return _NO_SPAN
     from opentelemetry import propagate, trace
 
     parent = propagate.extract(headers)
-    started: AbstractContextManager[Any] = _tracer.start_as_current_span("request", parent, trace.SpanKind.SERVER)
+    started: AbstractContextManager[Any] = tracer.start_as_current_span("request", parent, trace.SpanKind.SERVER)
     return started
 
 
