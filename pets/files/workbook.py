@@ -64,9 +64,10 @@ _LARGE = (
 def workbook_rows(file: IO[bytes], name: str = "") -> Rows:
     """Yield the header and the rows of the first visible sheet, or of another one, as texts."""
     with _opened(file) as (workbook, archive):
-        sheet = next((sheet for sheet in _sheets(workbook) if name.strip() in ("", sheet.title.strip())), None)
+        sheets = [sheet for sheet in workbook.worksheets if sheet.sheet_state == "visible"]
+        sheet = next((sheet for sheet in sheets if name.strip() in ("", sheet.title.strip())), None)
         if sheet is None:
-            names = ", ".join(repr(sheet.title) for sheet in _sheets(workbook))
+            names = ", ".join(repr(sheet.title) for sheet in sheets)
             problem = f"The workbook has no visible sheet {name!r}; there are {names}."
             raise BrokenFileError(0, problem if name else _NOT_A_WORKBOOK)
         xml = _PREFIX.sub(b"", archive.read(sheet._worksheet_path))  # noqa: SLF001  # openpyxl has no other name
@@ -95,7 +96,6 @@ def workbook_rows(file: IO[bytes], name: str = "") -> Rows:
 
 @contextmanager
 def _opened(file: IO[bytes]) -> Iterator[tuple[Workbook, ZipFile]]:
-    file.seek(0)
     start = file.read(len(_OLE))
     try:
         if start == _OLE:
@@ -123,10 +123,6 @@ def _opened(file: IO[bytes]) -> Iterator[tuple[Workbook, ZipFile]]:
 def _size(xml: bytes) -> int:
     """Return the number of tags or of attributes, whichever is greater."""
     return max(xml.count(b"<"), xml.count(b"="))
-
-
-def _sheets(workbook: Workbook) -> list[Any]:
-    return [sheet for sheet in workbook.worksheets if sheet.sheet_state == "visible"]
 
 
 def _shown(cell: Any) -> str:
