@@ -12,8 +12,6 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.functional import lazy
 
-_DAY = timedelta(days=1)
-
 # The name of the zone for labels that exist before a page is rendered.
 zone_name = lazy(timezone.get_current_timezone_name, str)
 
@@ -67,7 +65,7 @@ def start_of(day: date) -> datetime:
 
 def end_of(day: date) -> datetime:
     """Return when the next day begins, in UTC. The last day of the calendar has no end and raises OverflowError."""
-    return start_of(day + _DAY)
+    return start_of(day + timedelta(days=1))
 
 
 def in_days(field: str, first: date | None, last: date | None) -> Q:
