@@ -1,8 +1,6 @@
 """The health check and the readiness check for load balancers."""
 
 import logging
-from math import inf
-from time import monotonic
 
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse
@@ -52,11 +50,8 @@ class HealthViewSet(APIViewSet):
 
 
 # What was measured last of the database: its size in bytes, and on PostgreSQL the connections of its server, which are
-# open, used by this service, and allowed. And when it was measured, on the monotonic clock.
+# open, used by this service, and allowed.
 database = (0, 0, 0, 0)
-_measured_at = -inf
-# Seconds between two measurements, because PostgreSQL looks at every file of the database.
-_STATE_INTERVAL = 60.0
 # PostgreSQL hides the type of the processes of other roles, but only those of clients have a database and a role.
 STATES = {
     "postgresql": """
@@ -80,13 +75,12 @@ def ready(request: HttpRequest) -> HttpResponse:
 
 
 def renew() -> None:
-    """Check the database if a check is due, for the metrics, and measure it at most once in _STATE_INTERVAL."""
-    global database, _measured_at
+    """Check the database if a check is due, and measure it, for the metrics."""
+    global database
     try:
-        if not readiness.obstacle() and monotonic() - _measured_at >= _STATE_INTERVAL:
+        if not readiness.obstacle():
             with connection.cursor() as cursor:
                 database = cursor.execute(STATES[connection.vendor]).fetchone()
-            _measured_at = monotonic()
     except DatabaseError as error:  # it has ended since the check, and the next check will say so
         logger.warning("The size and the connections of the database are not known: %s", error)
     finally:

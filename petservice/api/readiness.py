@@ -30,7 +30,7 @@ def is_stopping() -> bool:
 
 # Seconds between two checks of the database, because a check is slow and strangers may request `/ready` at any rate.
 _INTERVAL = 1.0
-# Seconds between two checks for the metrics, if no client requests `/ready`.
+# Seconds between two checks for the metrics.
 WATCH_INTERVAL = 5.0
 # Seconds after which a check that has not ended counts as failed in the metrics.
 _WATCH_AGE = 3 * WATCH_INTERVAL
@@ -50,13 +50,9 @@ class Readiness:
         # How many migrations the last check found pending, None before it. While it is 0, no request waits for a check.
         self.missing_migrations: int | None = None
 
-    def age(self) -> float:
-        """Return how many seconds old the last check is."""
-        return monotonic() - self._checked_at
-
     def was_ready(self) -> bool:
         """Return whether the last check found no obstacle, and is not so old that the next one must have failed."""
-        return not (is_stopping() or self._obstacle or self.age() >= _WATCH_AGE)
+        return not (is_stopping() or self._obstacle or monotonic() - self._checked_at >= _WATCH_AGE)
 
     def obstacle(self) -> str:
         """Return why the database cannot be used, or an empty string. Checks it at most once per _INTERVAL.
@@ -66,7 +62,7 @@ class Readiness:
         if is_stopping():
             return _STOPPING
         with self._checking:  # requests during a check wait for its result
-            if self.age() >= _INTERVAL:
+            if monotonic() - self._checked_at >= _INTERVAL:
                 before, self._obstacle = self._obstacle, self._check()
                 self._checked_at = monotonic()
                 if self._obstacle and self._obstacle != before:

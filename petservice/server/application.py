@@ -118,8 +118,8 @@ class ThreadPool:
 class Application:
     """The application of one worker process."""
 
-    # Number of pets by which the counters of the inventory were wrong, and when they were checked last.
-    _inventory_drift, _counted_at = 0, -inf
+    # Number of pets by which the counters of the inventory were wrong, and when they and the database were checked.
+    _inventory_drift, _counted_at, _watched_at = 0, -inf, -inf
 
     def __init__(self, handler: Handler, fast_path: Any) -> None:
         """Create the application of Django's handler and of the fast path, which is None if it is turned off."""
@@ -214,9 +214,10 @@ class Application:
             response.close()
 
     def watch_readiness(self) -> bool:
-        """Return whether the worker was ready, for the metrics, and start a check if no client has requested one."""
+        """Return whether the worker was ready, for the metrics, and start another check if one is due."""
         thread = self.threads["readiness"]
-        if readiness.age() >= WATCH_INTERVAL and not thread.in_use:
+        if time.monotonic() - self._watched_at >= WATCH_INTERVAL and not thread.in_use:
+            self._watched_at = time.monotonic()
             self._check = asyncio.ensure_future(thread.call(renew))
         return readiness.was_ready()
 

@@ -18,7 +18,7 @@ def running_with_test_endpoints(tmp_path_factory: pytest.TempPathFactory) -> Ite
             "METRICS_BIND": metrics,
             "PETSERVICE_LOG_FORMAT": "json",
             "REDIS_URL": f"redis://127.0.0.1:{free_port()}",
-            "TEST_MEASUREMENT_INTERVAL": "0.1",
+            "TEST_MEASUREMENT_INTERVAL": "1.5",
         }
         with service_with_test_endpoints(folder, **variables) as service:
             service.create_staff("ada", "a long password")

@@ -224,6 +224,7 @@ def test_waiting_for_a_thread_is_counted(causes: Observed) -> None:
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has no connections of a server")
 def test_connections_of_the_database_are_in_use_while_they_have_a_transaction(causes: Observed) -> None:
     def value(state: str) -> float:
+        respond(causes, "GET", "/ready")  # all the time, as a load balancer does
         return causes.sample("petservice_database_connections", state=state)
 
     ((maximum,),) = causes.service.execute("SHOW max_connections")

@@ -17,7 +17,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
-from petservice.api import health, readiness
+from petservice.api import readiness
 from petservice.db.pending_migrations import missing_migrations
 from petservice.server import acceptor, limits
 from petservice.server import application as server
@@ -32,8 +32,7 @@ acceptor.DEFERRAL = float(os.environ.get("TEST_DEFERRAL", acceptor.DEFERRAL))
 acceptor.MAX_DEFERRAL = max(acceptor.MAX_DEFERRAL, 10 * acceptor.DEFERRAL)
 server.CHECK_TIMEOUT = float(os.environ.get("TEST_CHECK_TIMEOUT", server.CHECK_TIMEOUT))
 if "TEST_MEASUREMENT_INTERVAL" in os.environ:
-    measurement_interval = float(os.environ["TEST_MEASUREMENT_INTERVAL"])
-    health._STATE_INTERVAL = server.WATCH_INTERVAL = server.COUNT_INTERVAL = measurement_interval
+    server.WATCH_INTERVAL = server.COUNT_INTERVAL = float(os.environ["TEST_MEASUREMENT_INTERVAL"])
 limits.LINGER = float(os.environ.get("TEST_LINGER", limits.LINGER))
 
 
