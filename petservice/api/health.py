@@ -1,8 +1,5 @@
 """The health check and the readiness check for load balancers."""
 
-import logging
-
-from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework import serializers
@@ -13,8 +10,6 @@ from petservice.api.errors import error_response, safe_methods_only
 from petservice.api.readiness import readiness
 from petservice.api.schema import STANDARD_HEADERS, example, failures
 from petservice.api.viewsets import APIViewSet
-
-logger = logging.getLogger(__name__)
 
 
 class HealthSerializer(serializers.Serializer[dict[str, str]]):
@@ -49,9 +44,8 @@ class HealthViewSet(APIViewSet):
         return Response({"status": "ok"})
 
 
-# What was measured last of the database: its size in bytes, and on PostgreSQL the connections of its server, which are
-# open, used by this service, and allowed.
-database = (0, 0, 0, 0)
+# What is measured of a database: its size in bytes, and on PostgreSQL the connections of its server, which are open,
+# used by this service, and allowed.
 # PostgreSQL hides the type of the processes of other roles, but only those of clients have a database and a role.
 STATES = {
     "postgresql": """
@@ -72,16 +66,3 @@ def ready(request: HttpRequest) -> HttpResponse:
     if obstacle := readiness.obstacle():
         return error_response(503, obstacle)
     return HttpResponse(b'{"status":"ok"}', content_type="application/json")
-
-
-def renew() -> None:
-    """Check the database if a check is due, and measure it, for the metrics."""
-    global database
-    try:
-        if not readiness.obstacle():
-            with connection.cursor() as cursor:
-                database = cursor.execute(STATES[connection.vendor]).fetchone()
-    except DatabaseError as error:  # it has ended since the check, and the next check will say so
-        logger.warning("The size and the connections of the database are not known: %s", error)
-    finally:
-        connection.close_if_unusable_or_obsolete()

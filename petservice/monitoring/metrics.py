@@ -7,7 +7,7 @@ nothing may import this module earlier.
 import collections
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from math import inf
 from typing import Any
 
@@ -111,14 +111,10 @@ class Metrics:
         labels = record.route, record.method, record.status, record.key_prefix, record.fast_path_operation
         self._durations[labels].append(seconds)
 
-    def sample(self, application: Any, connections: Collection[Any], database: Sequence[int]) -> None:
-        """Set the gauges to the current values, and add what was counted.
-
-        The application and its connections are those of petservice.server, and `database` is that of
-        petservice.api.health.
-        """
+    def sample(self, application: Any, connections: Collection[Any]) -> None:
+        """Set the gauges to the current values of these objects of petservice.server, and add what was counted."""
         READY.set(application.watch_readiness())
-        size, *numbers = database
+        size, *numbers = application.database
         DATABASE_BYTES.set(size)
         for state, number in zip(("open", "used", "allowed"), numbers, strict=True):
             DATABASE_CONNECTIONS.labels(state).set(number)

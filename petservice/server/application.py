@@ -25,7 +25,7 @@ from django.http import HttpResponse
 
 from petservice.admin_pages.staff_page import failure_page
 from petservice.api.errors import error_response
-from petservice.api.health import renew
+from petservice.api.health import STATES
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.api.readiness import CHECK_TIMEOUT, NO_ANSWER, WATCH_INTERVAL, readiness
 from petservice.backoffice.error_views import server_error
@@ -118,8 +118,10 @@ class ThreadPool:
 class Application:
     """The application of one worker process."""
 
-    # Number of pets by which the counters of the inventory were wrong, and when they and the database were checked.
-    _inventory_drift, _counted_at, _watched_at = 0, -inf, -inf
+    # What was measured last of the database (petservice.api.health.STATES), and by how many pets the counters of the
+    # inventory were wrong; and when the one and the other was checked.
+    database, _inventory_drift = (0, 0, 0, 0), 0
+    _watched_at = _counted_at = -inf
 
     def __init__(self, handler: Handler, fast_path: Any) -> None:
         """Create the application of Django's handler and of the fast path, which is None if it is turned off."""
@@ -218,8 +220,18 @@ class Application:
         thread = self.threads["readiness"]
         if time.monotonic() - self._watched_at >= WATCH_INTERVAL and not thread.in_use:
             self._watched_at = time.monotonic()
-            self._check = asyncio.ensure_future(thread.call(renew))
+            self._check = asyncio.ensure_future(thread.call(self._measure))
         return readiness.was_ready()
+
+    def _measure(self) -> None:
+        try:
+            if not readiness.obstacle():
+                with connection.cursor() as cursor:
+                    self.database = cursor.execute(STATES[connection.vendor]).fetchone()
+        except DatabaseError as error:  # it has ended since the check, and the next check will say so
+            logger.warning("The size and the connections of the database are not known: %s", error)
+        finally:
+            connection.close_if_unusable_or_obsolete()
 
     def watch_inventory(self) -> int:
         """Return by how many pets the counters were wrong, for the metrics, and start another count if one is due."""

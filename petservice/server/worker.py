@@ -23,7 +23,6 @@ import uvloop
 from django.conf import settings
 from gunicorn.workers.base import Worker
 
-from petservice.api import health
 from petservice.monitoring import telemetry
 from petservice.monitoring.access_log import AccessLog
 from petservice.monitoring.exporter import reserve_space
@@ -111,7 +110,7 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         for connection in list(self.connections):
             connection.close_overdue(now)
         if self.metrics is not None:
-            self.metrics.sample(self.application, self.connections, health.database)
+            self.metrics.sample(self.application, self.connections)
 
     async def _stop(self) -> None:
         """Let running requests finish, and respond to further ones with `Connection: close`."""
