@@ -113,12 +113,12 @@ class Metrics:
 
     def sample(self, application: Any, connections: Collection[Any]) -> None:
         """Set the gauges to the current values of these objects of petservice.server, and add what was counted."""
-        READY.set(application.watch_readiness())
+        READY.set(application.watch_database())
         size, *numbers = application.database
         DATABASE_BYTES.set(size)
         for state, number in zip(("open", "used", "allowed"), numbers, strict=True):
             DATABASE_CONNECTIONS.labels(state).set(number)
-        INVENTORY_DRIFT.set(application.watch_inventory())
+        INVENTORY_DRIFT.set(application.inventory_drift)
         CONNECTIONS.set(len(connections))
         IN_FLIGHT.set(sum(connection.is_handling for connection in connections))
         for name, pool in application.threads.items():

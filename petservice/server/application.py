@@ -120,7 +120,7 @@ class Application:
 
     # What was measured last of the database (petservice.api.health.STATES), and by how many pets the counters of the
     # inventory were wrong; and when the one and the other was checked.
-    database, _inventory_drift = (0, 0, 0, 0), 0
+    database, inventory_drift = (0, 0, 0, 0), 0
     _watched_at = _counted_at = -inf
 
     def __init__(self, handler: Handler, fast_path: Any) -> None:
@@ -215,12 +215,16 @@ class Application:
         finally:
             response.close()
 
-    def watch_readiness(self) -> bool:
-        """Return whether the worker was ready, for the metrics, and start another check if one is due."""
-        thread = self.threads["readiness"]
-        if time.monotonic() - self._watched_at >= WATCH_INTERVAL and not thread.in_use:
-            self._watched_at = time.monotonic()
+    def watch_database(self) -> bool:
+        """Return whether the worker was ready, for the metrics, and start what is due of the checks of the database."""
+        now, thread = time.monotonic(), self.threads["readiness"]
+        if now - self._watched_at >= WATCH_INTERVAL and not thread.in_use:
+            self._watched_at = now
             self._check = asyncio.ensure_future(thread.call(self._measure))
+        if readiness.was_ready() and now - self._counted_at >= COUNT_INTERVAL:
+            self._counted_at = now
+            # Not on the thread of the readiness check, because the count of ten million pets takes seconds.
+            self._count = asyncio.ensure_future(self.threads["pages"].call(self._count_pets))
         return readiness.was_ready()
 
     def _measure(self) -> None:
@@ -233,17 +237,9 @@ class Application:
         finally:
             connection.close_if_unusable_or_obsolete()
 
-    def watch_inventory(self) -> int:
-        """Return by how many pets the counters were wrong, for the metrics, and start another count if one is due."""
-        if readiness.was_ready() and time.monotonic() - self._counted_at >= COUNT_INTERVAL:
-            self._counted_at = time.monotonic()
-            # Not on the thread of the readiness check, because the count of ten million pets takes seconds.
-            self._count = asyncio.ensure_future(self.threads["pages"].call(self._count_pets))
-        return self._inventory_drift
-
     def _count_pets(self) -> None:
         try:
-            self._inventory_drift = sum(map(abs, inventory_drift().values()))
+            self.inventory_drift = sum(map(abs, inventory_drift().values()))
         except DatabaseError as error:
             logger.warning("The counters of the inventory cannot be checked: %s", error)
         finally:
