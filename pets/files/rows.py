@@ -60,8 +60,6 @@ _REMOVED = dict.fromkeys(map(ord, _INVISIBLE))
 # All of them, for a set of characters in a regular expression.
 INVISIBLE = rf"\s{_INVISIBLE}"
 VISIBLE = re.compile(f"[^{INVISIBLE}]")
-# Maximum number of unknown columns in a message, because a file with other contents may have any number.
-_MAX_NAMED = 5
 
 
 def checked(number: int, found: Mapping[str, Any]) -> Line:
@@ -146,5 +144,4 @@ def column_of(name: str) -> str:
 
 def unknown_columns(names: Iterable[str]) -> str:
     """Return the names of the unknown columns among these, for a message."""
-    unknown = [echo(name) for name in names if column_of(name) not in {"", *KNOWN_COLUMNS}]
-    return first_names(unknown, _MAX_NAMED)
+    return first_names([echo(name) for name in names if column_of(name) not in {"", *KNOWN_COLUMNS}])
