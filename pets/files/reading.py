@@ -7,7 +7,7 @@ from typing import IO
 
 from pets.files.csv_rows import csv_rows
 from pets.files.json_pets import json_pets
-from pets.files.rows import KNOWN_COLUMNS, BrokenFileError, Line, Rows, checked, column_of
+from pets.files.rows import EXPORTED, BrokenFileError, Line, Rows, checked, column_of
 from pets.files.table_columns import OWN, ColumnMapping, known_columns, values
 
 # Maximum number of columns with a name, which people can read, and of all columns, because each row takes time and
@@ -32,7 +32,7 @@ def rows(file: IO[bytes], kind: str, mapping: ColumnMapping) -> Rows:
         yield header
         for number, first in islice(found, 1):
             # A pet of an export may have any name.
-            if known_columns(first) > 1 and not {*map(column_of, header[1])} <= {"", *KNOWN_COLUMNS}:
+            if known_columns(first) > 1 and not {*map(column_of, header[1])} <= {"", *EXPORTED}:
                 raise BrokenFileError(
                     number, "names columns as well as the line above it: delete one of the two lines."
                 )

@@ -42,8 +42,8 @@ Rows = Generator[tuple[int, list[str] | str]]
 Values = Iterator[tuple[int, dict[str, Any] | str]]
 
 COLUMNS = ("id", *EDITABLE, "created_at", "created_by")
-# Also the column of exports that imports ignore, because the database keeps the time of a sale.
-KNOWN_COLUMNS = frozenset([*COLUMNS, "sold_at"])
+# The columns of exports. Imports ignore the last one, because the database keeps the time of a sale.
+EXPORTED = (*COLUMNS, "sold_at")
 # The formats that are written. A file of JSON that is read may be an array as well, because the admin exports arrays.
 FORMATS = ("csv", "jsonl")
 FORMATS_BY_SUFFIX = {".csv": "csv", ".json": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -144,4 +144,4 @@ def column_of(name: str) -> str:
 
 def unknown_columns(names: Iterable[str]) -> str:
     """Return the names of the unknown columns among these, for a message."""
-    return first_names([echo(name) for name in names if column_of(name) not in {"", *KNOWN_COLUMNS}])
+    return first_names([echo(name) for name in names if column_of(name) not in {"", *EXPORTED}])

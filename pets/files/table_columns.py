@@ -13,7 +13,7 @@ from unicodedata import normalize
 
 from django.conf import settings
 
-from pets.files.rows import COLUMNS, KNOWN_COLUMNS, VISIBLE, BrokenFileError, Rows, Values, column_of, unknown_columns
+from pets.files.rows import COLUMNS, EXPORTED, VISIBLE, BrokenFileError, Rows, Values, column_of, unknown_columns
 from petservice.monitoring.redaction import echo
 
 # Maximum number of lines within which the header is, so that titles may stand above it.
@@ -51,7 +51,7 @@ _COLUMN_OF, _STATUS_OF = _by_word(_WORDS["columns"]), _by_word(_WORDS["statuses"
 
 def known_column(name: str) -> str:
     """Return the column that a name in a file probably stands for, or an empty text."""
-    return own if (own := column_of(name)) in KNOWN_COLUMNS else _COLUMN_OF.get(_plain(name), "")
+    return own if (own := column_of(name)) in EXPORTED else _COLUMN_OF.get(_plain(name), "")
 
 
 def known_status(word: str) -> str:
@@ -111,7 +111,7 @@ class ColumnMapping:
             raise BrokenFileError(number, f"there is no column {echo(missing[0])}, or more than one.")
         columns = [names.get(name, "") for name in found] if names else found
         named = [column for column in columns if column]
-        if not set(named) <= KNOWN_COLUMNS:
+        if not set(named) <= {*EXPORTED}:
             problem = f"not {unknown_columns(header)}. --columns says what others mean."
         elif "name" not in named or len(set(named)) < len(named):
             problem = "each once, and name always."

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from django.utils import timezone
 
-from pets.files.rows import COLUMNS, FREE_TEXT
+from pets.files.rows import EXPORTED, FREE_TEXT
 from petservice.admin_pages import csv_files
 
 # The media type of workbooks.
@@ -19,8 +19,6 @@ XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 # The beginning of a text that spreadsheets would read as another character.
 _LIKE_AN_ESCAPE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
-# The columns of exports, which imports know. The admin leaves out the creator.
-EXPORTED = (*COLUMNS, "sold_at")
 
 
 def write(rows: Iterable[Any], file_format: str, columns: Sequence[str] = EXPORTED) -> Generator[bytes]:

@@ -11,7 +11,8 @@ from django.utils import timezone
 from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 
-from pets.files.writing import EXPORTED, XLSX, workbook, write
+from pets.files.rows import EXPORTED
+from pets.files.writing import XLSX, workbook, write
 from pets.models import Pet
 from pets.models.pet import count_of_pets
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED

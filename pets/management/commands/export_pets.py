@@ -9,8 +9,8 @@ from typing import IO, Any
 
 from django.core.management.base import CommandError
 
-from pets.files.rows import FORMATS
-from pets.files.writing import EXPORTED, write
+from pets.files.rows import EXPORTED, FORMATS
+from pets.files.writing import write
 from pets.management.terminal import STANDARD_STREAM, all_or_nothing, format_of, progress
 from pets.models import Pet
 from pets.models.pet import count_of_pets
