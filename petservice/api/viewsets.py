@@ -14,9 +14,8 @@ class APIViewSet(GenericViewSet[Any]):
     """A viewset that returns 404 for an unknown method before it checks the key, as the contract says."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        method = (request.method or "").lower()
-        # The browsable API uses OPTIONS to find out what a form may hold.
-        if method not in self.action_map and not (settings.DEBUG and method == "options"):
+        # OPTIONS, by which the browsable API finds out what a form may hold, is the action `metadata`.
+        if self.action is None or (self.action == "metadata" and not settings.DEBUG):
             raise NotFound(MESSAGES[404])
         super().initial(request, *args, **kwargs)
 
