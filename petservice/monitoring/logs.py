@@ -6,6 +6,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 
 from petservice.monitoring.redaction import echo, without_keys
+from petservice.paths import READINESS
 
 # The id of the current request, which every line that is logged during the request contains.
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
@@ -16,14 +17,15 @@ trace_id: ContextVar[str | None] = ContextVar("trace_id", default=None)
 class RefusalFilter(logging.Filter):
     """A filter that turns Django's record of a suspicious request into a warning of one line.
 
-    Django logs it as an error with a traceback, although the client is at fault and may send many.
+    Django logs it as an error with a traceback, although the client is at fault and may send many. The filter drops the
+    error that the service is not ready: load balancers ask each second, and petservice.api.readiness logs changes.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name.startswith("django.security.") and record.levelno == logging.ERROR:
             record.levelno, record.levelname, record.exc_info = logging.WARNING, "WARNING", None
             record.msg, record.args = "A request was refused: %s", (echo(record.getMessage()),)
-        return True
+        return (record.name, record.args) != ("django.request", ("Service Unavailable", READINESS))
 
 
 class LineFormatter(logging.Formatter):
