@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import BadRequest, FieldDoesNotExist, PermissionDenied, ValidationError
-from django.db import DataError
+from django.db import DataError, IntegrityError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
@@ -38,7 +38,7 @@ class PetServiceAdminSite(admin.AdminSite):
         """Wrap an admin view so that a required login, a recent one for some changes, or second factor comes first.
 
         An invalid value in the URL or in a selected row is a bad request. An action that the account does not have is
-        refused.
+        refused. A request that fails because another one has just written the same is repeated, and finds it then.
         """
         name: str = getattr(view, "__name__", "")
         pages: Any = getattr(view, "__self__", None)
@@ -57,7 +57,10 @@ class PetServiceAdminSite(admin.AdminSite):
                     # Django would show the list again without a message, for example after the loss of the permission.
                     if action and action not in pages.get_actions(request):
                         raise PermissionDenied
-                return view(request, *args, **kwargs)
+                try:
+                    return view(request, *args, **kwargs)
+                except IntegrityError:  # which has rolled the transaction of the view back
+                    return view(request, *args, **kwargs)
             except _INVALID as error:
                 raise BadRequest("The request contains an invalid value.") from error
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.hashers import make_password
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
@@ -212,15 +212,22 @@ def test_a_form_without_its_token_creates_no_link(admin_client: Client, ada: Use
 
 
 @only_on_postgresql
-def test_an_account_that_another_administrator_adds_at_the_same_time_is_an_error_of_the_form(
-    admin_client: Client,
+@pytest.mark.parametrize(
+    ("url", "form", "add", "error"),
+    [
+        (ADD, "account_form", User.objects.create_user, "There is already an account with the name “eve”"),
+        ("/admin/auth/group/add/", "group_form", lambda name: Group.objects.create(name=name), "already exists."),
+    ],
+)
+def test_an_account_or_a_group_that_another_administrator_adds_at_the_same_time_is_an_error_of_the_form(
+    admin_client: Client, url: str, form: str, add: Any, error: str
 ) -> None:
-    fields = read(admin_client, ADD, "account_form") | NEW
+    fields = read(admin_client, url, form) | NEW | {"name": "eve"}
 
-    with write_before('INSERT INTO "auth_user"', lambda: User.objects.create_user("eve")):
-        response = admin_client.post(ADD, fields)
+    with write_before("INSERT INTO", lambda: add("eve")):
+        response = admin_client.post(url, fields)
 
-    assert "There is already an account with the name “eve”" in response.content.decode()
+    assert error in response.content.decode()
     assert not PasswordLink.objects.exists()
 
 
