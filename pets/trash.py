@@ -6,7 +6,6 @@ Only the admin deletes pets through the trash. Commands and programs that use th
 from collections.abc import Sequence
 from typing import Any
 
-from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from pets.fields import EDITABLE
@@ -27,16 +26,8 @@ def put_back(keys: Sequence[int], *, message: str = "") -> tuple[list[Change], l
     """Create deleted pets again with all their values, and take them out of the trash.
 
     Returns the changes to record, and those whose id belongs to another pet now. Keys that are not in the trash are
-    ignored.
+    ignored. Raises IntegrityError if an import creates one of these ids after the query for them.
     """
-    try:
-        return _put_back(keys, message)
-    except IntegrityError:  # an import created one of these ids after the query for them, so that it is found now
-        return _put_back(keys, message)
-
-
-@transaction.atomic
-def _put_back(keys: Sequence[int], message: str) -> tuple[list[Change], list[TrashedPet]]:
     locked = TrashedPet.objects.select_for_update(of=("self",)).filter(pk__in=keys).order_by("pk")
     # The last one comes back, if several deleted pets have one id.
     trashed = sorted(locked, key=lambda one: (one.event.at, one.pk), reverse=True)

@@ -8,7 +8,6 @@ from secrets import randbelow
 from typing import Any
 
 import orjson
-from django.db import IntegrityError, transaction
 
 from pets.fields import EDITABLE
 from pets.files.rows import Line
@@ -81,18 +80,17 @@ def _after(values: dict[str, Any], before: Pet | None) -> Pet:
     return after
 
 
-@transaction.atomic
 def apply(lines: Sequence[Line], *, digest: str) -> list[RowChange]:
-    """Write the changes of the preview with this digest, or raise StaleError if the pets have changed since."""
+    """Write the changes of the preview with this digest, or raise StaleError if the pets have changed since.
+
+    Raises IntegrityError if another writer creates one of these pets, which could not be locked.
+    """
     changes = changes_by(lines, lock=True)
     if digest_of(changes) != digest:
         raise StaleError(_CHANGED)
     new = [change for change in changes if change.kind == "new"]
     changed = [change for change in changes if change.kind == "update"]
-    try:
-        Pet.objects.bulk_create(change.after for change in new)
-    except IntegrityError:  # a pet that another writer created after the preview, so that it could not be locked
-        raise StaleError(_CHANGED) from None
+    Pet.objects.bulk_create(change.after for change in new)
     # Few statements, because other writers on SQLite wait until the transaction ends.
     after = (change.after for change in changed)
     Pet.objects.bulk_create(after, update_conflicts=True, unique_fields=["id"], update_fields=EDITABLE)

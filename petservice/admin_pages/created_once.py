@@ -1,14 +1,13 @@
 """Pages of the admin that create something only once for each form."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 from uuid import UUID, uuid4
 
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
@@ -37,21 +36,18 @@ class CreatedOnce(admin.ModelAdmin):
         return self.create_once(request, lambda: add(request, form_url, extra_context))
 
     def create_once(self, request: HttpRequest, create: Callable[[], HttpResponse]) -> HttpResponse:
-        """Return the response of `create`, or redirect to the record if this form was already sent."""
+        """Return the response of `create`, or redirect to the record if this form was already sent.
+
+        If another request saves the same form meanwhile, this one is repeated, and then finds the record.
+        """
         if request.method != "POST":
             return create()  # without a transaction, which on SQLite would wait for other writers
-        create = transaction.atomic(create)
         with transaction.atomic():  # in which `created_by_form` may lock something until the end
             try:
                 form_token = UUID(request.POST.get("form_token", "").strip())
             except ValueError:
                 return create()  # the form will reject this token
             created = self.created_by_form(request, form_token)
-            if created is None:
-                with suppress(IntegrityError):
-                    return create()
-                # Another request has saved the same form, or a record with the same name, which the form now finds.
-                created = self.created_by_form(request, form_token)
             if created is None:
                 return create()
             return self.back_to(request, created, self.already_created.format(created=created))

@@ -125,18 +125,6 @@ def test_a_pet_that_was_written_after_the_preview_leads_to_a_new_preview(
     assert [row[1] for row in stored()] == ["Max", "Tom"]
 
 
-@only_on_postgresql
-def test_a_pet_that_is_created_while_its_row_is_imported_leads_to_a_new_preview(staff: Client) -> None:
-    new_id = new_pet_id()
-    page = upload(staff, f"id,name\n{new_id},Tom\n")
-
-    with write_before('INSERT INTO "pets_pet"', lambda: Pet.objects.create(id=new_id, name="Mia")):
-        again = confirm(staff, page)
-
-    assert [row[:2] for row in cells(again)] == [["2", "Changed"]]
-    assert stored() == [(new_id, "Mia", None, "available")]
-
-
 FILE = "Name;TAG\r\nRex;dog\r\n"
 BEFORE = "This file was imported before"
 
