@@ -9,7 +9,6 @@ from django.db.models import Case, Exists, OuterRef, QuerySet, Value, When
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
-from django.views.decorators.debug import sensitive_variables
 
 from petservice.accounts import django_pages, services  # noqa: F401  # registers Django's pages
 from petservice.accounts.forms import AccountForm, NewAccountForm, warning_about
@@ -142,7 +141,6 @@ class AccountAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, Journal
         token = form.cleaned_data["form_token"]
         return PasswordLink.objects.create(account=account, created_by_id=request.user.pk, form_token=token)
 
-    @sensitive_variables("context")
     def _show_link(self, request: HttpRequest, account: Account) -> HttpResponse:
         """Return the only page that shows the link. It has no URL of its own and is not cached."""
         context = {

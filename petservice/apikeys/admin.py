@@ -15,7 +15,6 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
-from django.views.decorators.debug import sensitive_variables
 
 from petservice.admin_pages.created_once import CreatedOnce
 from petservice.admin_pages.mixins import AccessPages, BoundedSearch, FactsBeside, filter_by
@@ -163,7 +162,6 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, JournalP
     def response_add(self, request: HttpRequest, obj: APIKey, post_url_continue: str | None = None) -> HttpResponse:
         return self._show_once(request, obj, request.plain_key)  # type: ignore[attr-defined]  # set by save_model
 
-    @sensitive_variables("plain")
     def _show_once(self, request: HttpRequest, api_key: APIKey, plain: str) -> HttpResponse:
         """Return the only page that shows the key. It has no URL of its own and is not cached."""
         old_key = APIKey.objects.filter(replaced_by=api_key).first()

@@ -9,7 +9,6 @@ from django.contrib.auth.views import PasswordChangeView
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse_lazy
-from django.views.decorators.debug import sensitive_variables
 
 from petservice.journal.models import Event
 from petservice.journal.recording import add_event
@@ -21,7 +20,6 @@ class OwnPasswordView(PasswordChangeView):
 
     success_url = reverse_lazy("admin:password_change_done")
 
-    @sensitive_variables("present")
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         # Otherwise someone with a stolen session could guess without limit. During a lockout, the middleware of
         # django-axes replaces the response.

@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.debug import sensitive_variables
 from django_otp.plugins.otp_totp.models import TOTPDevice, default_key
 
 from petservice.admin_pages.staff_page import staff_page
@@ -44,7 +43,6 @@ def second_factor(request: HttpRequest) -> HttpResponse:
     return staff_page(request, "sign_in/second_factor.html", "Second factor", context)
 
 
-@sensitive_variables("secret", "codes", "device", "done")
 def _set_up(request: HttpRequest) -> HttpResponse:
     error, key = "", request.session.get(_KEY)
     if "code" in request.POST:
