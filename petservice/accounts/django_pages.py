@@ -40,18 +40,12 @@ class UserPages(_DjangoPages):
     allowed_lookups = ("groups__id__exact",)
     search_fields = ("username", "first_name", "last_name")
     ordering = ("username",)
-    fields = ("username", "groups", "user_permissions")
-    readonly_fields = ("username",)
-    filter_horizontal = ("groups", "user_permissions")
+    fields = filter_horizontal = ("groups", "user_permissions")
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
     has_delete_permission = has_add_permission
-
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        # Django's text says how to type a name, which this page only shows.
-        return super().get_form(request, obj, change, help_texts={"username": ""}, **kwargs)
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "user_permissions":  # each choice names its content type
