@@ -31,7 +31,6 @@ class AccountAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, Journal
     # The state comes early, so that a phone shows it.
     list_display = ("__str__", "state", "role", "second_factor", "full_name", "last_login")
     list_filter = (filter_by("state", Account.State), filter_by("second_factor", Account.SecondFactor))
-    allowed_lookups = ("state", "second_factor")
     search_fields = ("username", "first_name", "last_name")
     ordering = ("username",)
     sortable_by = ()

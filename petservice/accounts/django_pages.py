@@ -37,7 +37,6 @@ class UserPages(_DjangoPages):
 
     change_kind = Event.Kind.ACCOUNT_CHANGED
     list_filter = ("groups",)
-    allowed_lookups = ("groups__id__exact",)
     search_fields = ("username", "first_name", "last_name")
     ordering = ("username",)
     fields = filter_horizontal = ("groups", "user_permissions")

@@ -51,7 +51,6 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, JournalP
     empty_list = "There are no API keys yet, so no client can call the API."
     list_display = ("key", "state", "access", "created", "expires", "last_used")
     list_filter = (filter_by("state", APIKey.State), filter_by("use", APIKey.Use), "environment", "access")
-    allowed_lookups = ("state", "use", "environment__exact", "access__exact")
     search_fields = ("name",)
     search_help_text = f"Search by name, or paste an API key (only its first {keys.PREFIX_LENGTH} characters are used)."
     search_length = keys.PREFIX_LENGTH  # limits the input, so that a pasted key does not get into the URL

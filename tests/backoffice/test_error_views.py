@@ -132,6 +132,7 @@ ODD_URLS: dict[str, object] = {
     "accounts/account/?state=active": 200,
     "accounts/account/?password__startswith=md5": 400,
     "auth/user/?groups__id__exact=1": 200,
+    "auth/user/?groups__isnull=True": 200,
     "auth/user/?username__contains=%00": 400,
     "auth/group/?name__regex=(": 400,
     "pets/recentchange/?message__regex=(": 400,
