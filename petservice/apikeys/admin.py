@@ -54,7 +54,6 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, JournalP
     search_fields = ("name",)
     search_help_text = f"Search by name, or paste an API key (only its first {keys.PREFIX_LENGTH} characters are used)."
     search_length = keys.PREFIX_LENGTH  # limits the input, so that a pasted key does not get into the URL
-    list_select_related = ("created_by",)
     _facts, _dates = ("prefix", "environment", "access", "state"), ("creator", "created_at", "revoked_at")
     readonly_fields = (*_facts, *_dates, "replaced_by", "replaces")
     add_fields = ("name", "access", "lifetime", "expires_at", "form_token")
