@@ -19,8 +19,6 @@ from petservice.sign_in import factors, kept_forms, sessions
 
 # The key of a session under which it has the name that the login page begins with.
 NAME = "name_for_login"
-# The names of the admin's views that need no second factor.
-_NEEDING_NO_FACTOR = ("logout", "jsi18n")
 
 
 def page_before(request: HttpRequest, *, needs_recent_login: bool) -> HttpResponse | None:
@@ -34,7 +32,7 @@ def page_before(request: HttpRequest, *, needs_recent_login: bool) -> HttpRespon
     sessions.continue_session(request.session)
     name = request.resolver_match.url_name if request.resolver_match else None
     user: Any = request.user
-    if name not in _NEEDING_NO_FACTOR and not user.is_verified():
+    if name != "logout" and not user.is_verified():
         if factors.is_set_up(user):  # since this session began, in another one
             return login_page(request, "Your account has a second factor since your last login.")
         if factors.is_required(user) and name != "second_factor":
