@@ -1,7 +1,7 @@
 """The admin pages of API keys, which list, create, change, rotate and revoke keys, and show each plain key once."""
 
+from contextlib import nullcontext
 from datetime import date, timedelta
-from functools import partial
 from typing import Any
 
 from django import forms
@@ -195,30 +195,29 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, JournalP
         """Ask for the expiry and the grace period, then create a replacement and show its key."""
         if not self._may_rotate(request):
             raise PermissionDenied
-        return self.create_once(request, partial(self._rotate, request, pk))
+        with transaction.atomic() if request.method == "POST" else nullcontext():
+            api_key = self.get_object(request, str(pk))  # locked if the form is sent
+            if api_key is None:
+                raise Http404
+            if new_key := api_key.replaced_by:
+                text = f"Nothing was changed: {api_key} was already replaced by {new_key}."
+                return self.back_to(request, new_key, f"{text} A key is shown only once; if it is lost, rotate it.")
+            form = RotateForm(api_key, request.POST or None)
+            if not form.is_valid():
+                verb = "rotate" if api_key.works(form.now) else "replace"
+                return self._confirmation(request, api_key, verb, form)
+            choices = {"grace_period": timedelta(0)} | form.cleaned_data
+            replacement, plain = api_key.rotate(**choices, created_by=request.user, now=form.now)
+            until = api_key.expires_at if api_key.works(form.now) else None
+            end = f"works until {moment(until)}" if until else "does not work any more"
+            message = f"{api_key} replaced by {replacement}. The old key {end}. New key: {replacement.summary()}"
+            changes = [Change(str(key.pk), str(key)) for key in (api_key, replacement)]
+            add_event(request, Event.Kind.KEY_ROTATED, target=APIKey, message=message, changes=changes, count=1)
+            return self._show_once(request, replacement, plain)
 
     def _may_rotate(self, request: HttpRequest) -> bool:
         # Also a revoked key, which nobody may change otherwise.
         return self.has_add_permission(request) and self.has_change_permission(request)
-
-    def _rotate(self, request: HttpRequest, pk: int) -> HttpResponse:
-        api_key = self.get_object(request, str(pk))  # locked if the form is sent
-        if api_key is None:
-            raise Http404
-        if api_key.replaced_by:
-            reason = f"This key was already replaced by {api_key.replaced_by}. Rotate that key instead."
-            return self.back_to(request, api_key, f"{reason} Nothing was changed.")
-        form = RotateForm(api_key, request.POST or None)
-        if not form.is_valid():
-            return self._confirmation(request, api_key, "rotate" if api_key.works(form.now) else "replace", form)
-        choices = {"grace_period": timedelta(0)} | form.cleaned_data
-        replacement, plain = api_key.rotate(**choices, created_by=request.user, now=form.now)
-        works, until = api_key.works(form.now), api_key.expires_at
-        end = f"The old key works until {moment(until)}." if works and until else "The old key does not work any more."
-        message = f"{api_key} replaced by {replacement}. {end} New key: {replacement.summary()}"
-        changes = [Change(str(key.pk), str(key)) for key in (api_key, replacement)]
-        add_event(request, Event.Kind.KEY_ROTATED, target=APIKey, message=message, changes=changes, count=1)
-        return self._show_once(request, replacement, plain)
 
     def _confirmation(
         self, request: HttpRequest, api_key: APIKey, verb: str, form: RotateForm | None = None

@@ -93,7 +93,7 @@ class NewKeyForm(FormOnce, ExpiryChoice, KeyForm):
         """Leave uniqueness to the database, because only a constraint stops two requests at the same time."""
 
 
-class RotateForm(FormOnce, ExpiryChoice):
+class RotateForm(ExpiryChoice):
     """A form for rotating a key, which asks for the expiry of the new key and the grace period of the old key."""
 
     grace_period = forms.TypedChoiceField(

@@ -16,7 +16,7 @@ FORM = {
     "expires_at": "",
     "form_token": "6f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e",
 }
-ROTATE = {"grace_period": "24", "lifetime": "never", "form_token": "0f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e"}
+ROTATE = {"grace_period": "24", "lifetime": "never"}
 
 
 def page_of(api_key: APIKey, page: str = "change") -> str:
