@@ -230,4 +230,4 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, JournalP
             "form": form,
         }
         title = f"{verb.capitalize()} {api_key}?"
-        return staff_page(request, "admin/apikeys/apikey/confirmation.html", title, context)
+        return staff_page(request, "admin/apikeys/apikey/form.html", title, context)
