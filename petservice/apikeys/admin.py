@@ -56,8 +56,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, JournalP
     search_length = keys.PREFIX_LENGTH  # limits the input, so that a pasted key does not get into the URL
     _facts, _dates = ("prefix", "environment", "access", "state"), ("creator", "created_at", "revoked_at")
     readonly_fields = (*_facts, *_dates, "replaced_by", "replaces")
-    add_fields = ("name", "access", "lifetime", "expires_at", "form_token")
-    addition_kind, change_kind = Event.Kind.KEY_CREATED, Event.Kind.KEY_CHANGED
+    change_kind = Event.Kind.KEY_CHANGED
     form_lookup = "form_token"
     already_created = (
         "This form was already submitted and created the API key {created}. A key is shown only once. "
@@ -108,60 +107,47 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, JournalP
     def last_used(self, api_key: APIKey) -> str:
         return relative(api_key.last_used_at, timezone.now())
 
-    # The page of a key, and the form of a new one.
+    # The page of a key.
 
     def has_change_permission(self, request: HttpRequest, obj: APIKey | None = None) -> bool:
         return super().has_change_permission(request, obj) and not (obj and obj.is_revoked)
 
-    def get_fields(self, request: HttpRequest, obj: APIKey | None = None) -> Any:
-        if obj is None:
-            return (*self.add_fields, "requests_per_minute") if settings.REDIS_URL else self.add_fields
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         replacements = ["replaced_by"] * (obj.replaced_by_id is not None) + ["replaces"] * hasattr(obj, "replaces")
         return ["name", *self._facts, *replacements, "expires_at", "requests_per_minute", *self._dates]
 
-    def get_readonly_fields(self, request: HttpRequest, obj: APIKey | None = None) -> Any:
-        if obj is None:
-            return ()
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         without_redis = () if settings.REDIS_URL else ("requests_per_minute",)
         expired = ("expires_at",) if obj.is_expired(timezone.now()) else ()
         return (*self.readonly_fields, *without_redis, *expired)
 
-    def get_form(self, request: HttpRequest, obj: APIKey | None = None, change: bool = False, **kwargs: Any) -> Any:
-        return super().get_form(request, obj, change, **({} if change else {"form": NewKeyForm}) | kwargs)
-
-    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        return {"access": APIKey.Access.READ_ONLY}  # the URL sets no field
-
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
-        obj: APIKey | None = context.get("original")
-        if obj is None:
-            # Each button would lead to the page that shows the key.
-            context |= {"show_save_and_add_another": False, "show_save_and_continue": False}
-        else:
-            now = timezone.now()
-            if self._may_rotate(request) and obj.replaced_by_id is None:
-                context["rotate_label"] = "Rotate" if obj.works(now) else "Create a replacement"
-            context["usage"] = last_days(obj, now.date())
-            context["last_used"] = self.last_used(obj)
+        obj, now = context["original"], timezone.now()
+        if self._may_rotate(request) and obj.replaced_by_id is None:
+            context["rotate_label"] = "Rotate" if obj.works(now) else "Create a replacement"
+        context |= {"usage": last_days(obj, now.date()), "last_used": self.last_used(obj)}
         return super().render_change_form(request, context, *args, **kwargs)
-
-    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
-        return form.instance.summary() if add else super().construct_change_message(request, form, formsets)
 
     # Creating and showing a key.
 
-    def save_model(self, request: HttpRequest, obj: APIKey, form: Any, change: bool) -> None:
-        if not change:
-            obj.environment, obj.created_by = settings.ENVIRONMENT, request.user  # type: ignore[assignment]  # staff
-            # For the response to this request. Django's messages would store the key in a readable cookie.
-            request.plain_key = obj.generate()  # type: ignore[attr-defined]  # our own attribute
-        super().save_model(request, obj, form, change)
-
-    def response_add(self, request: HttpRequest, obj: APIKey, post_url_continue: str | None = None) -> HttpResponse:
-        return self._show_once(request, obj, request.plain_key)  # type: ignore[attr-defined]  # set by save_model
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> Any:
+        """Create a key, or show the page of one as Django does."""
+        if object_id is not None:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        form = NewKeyForm(request.POST or None)
+        if not form.is_valid():
+            return self._form_page(request, "Add API key", "Save", form=form)
+        api_key, plain = APIKey.objects.create_key(**form.cleaned_data, created_by=request.user)
+        add_event(request, Event.Kind.KEY_CREATED, target=api_key, message=api_key.summary())
+        return self._show_once(request, api_key, plain)
 
     def _show_once(self, request: HttpRequest, api_key: APIKey, plain: str) -> HttpResponse:
-        """Return the only page that shows the key. It has no URL of its own and is not cached."""
+        """Return the only page that shows the key. It has no URL of its own and is not cached.
+
+        Django's messages would store the key in a readable cookie.
+        """
         old_key = APIKey.objects.filter(replaced_by=api_key).first()
         context = {
             "opts": self.opts,
@@ -182,7 +168,8 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, JournalP
             raise PermissionDenied
         api_key = get_object_or_404(APIKey, pk=pk)
         if request.method != "POST" and not api_key.is_revoked:
-            return self._confirmation(request, api_key, "revoke")
+            last_used = self.last_used(api_key)
+            return self._form_page(request, f"Revoke {api_key}?", "Revoke", api_key=api_key, last_used=last_used)
         with transaction.atomic():
             if not api_key.revoke():
                 text = f"This key was revoked on {moment(api_key.revoked_at)}. Nothing was changed."  # type: ignore[arg-type]
@@ -204,8 +191,8 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, JournalP
                 return self.back_to(request, new_key, f"{text} A key is shown only once; if it is lost, rotate it.")
             form = RotateForm(api_key, request.POST or None)
             if not form.is_valid():
-                verb = "rotate" if api_key.works(form.now) else "replace"
-                return self._confirmation(request, api_key, verb, form)
+                verb = "Rotate" if api_key.works(form.now) else "Replace"
+                return self._form_page(request, f"{verb} {api_key}?", verb, api_key=api_key, form=form)
             choices = {"grace_period": timedelta(0)} | form.cleaned_data
             replacement, plain = api_key.rotate(**choices, created_by=request.user, now=form.now)
             until = api_key.expires_at if api_key.works(form.now) else None
@@ -219,15 +206,6 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, JournalP
         # Also a revoked key, which nobody may change otherwise.
         return self.has_add_permission(request) and self.has_change_permission(request)
 
-    def _confirmation(
-        self, request: HttpRequest, api_key: APIKey, verb: str, form: RotateForm | None = None
-    ) -> HttpResponse:
-        context = {
-            "opts": self.opts,
-            "api_key": api_key,
-            "last_used": self.last_used(api_key),
-            "verb": verb,
-            "form": form,
-        }
-        title = f"{verb.capitalize()} {api_key}?"
+    def _form_page(self, request: HttpRequest, title: str, button: str, **context: Any) -> HttpResponse:
+        context |= {"opts": self.opts, "button": button}
         return staff_page(request, "admin/apikeys/apikey/form.html", title, context)

@@ -4,6 +4,8 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from django import forms
+from django.conf import settings
+from django.contrib.admin.widgets import AdminTextInputWidget
 from django.core.validators import MaxValueValidator
 from django.utils import timezone
 from django.utils.text import format_lazy
@@ -83,14 +85,21 @@ class ExpiryChoice(forms.Form):
         return cleaned
 
 
-class NewKeyForm(FormOnce, ExpiryChoice, KeyForm):
-    """A form for a new API key."""
+class NewKeyForm(FormOnce, ExpiryChoice, forms.ModelForm):
+    """A form for a new API key, which begins with the least right."""
+
+    field_order = ("name", "access", "lifetime", "expires_at")
 
     class Meta:
+        model = APIKey
+        fields = ("name", "access", "requests_per_minute")
         help_texts = {"access": "Choose “Read and write” only if the client adds pets."}
+        widgets = {"name": AdminTextInputWidget({"autofocus": True})}
 
-    def validate_unique(self) -> None:
-        """Leave uniqueness to the database, because only a constraint stops two requests at the same time."""
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data, initial={"access": APIKey.Access.READ_ONLY})
+        if not settings.REDIS_URL:
+            del self.fields["requests_per_minute"]
 
 
 class RotateForm(ExpiryChoice):

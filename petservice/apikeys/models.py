@@ -26,15 +26,15 @@ USAGE_DAYS = 30
 
 
 class APIKeyManager(models.Manager["APIKey"]):
-    def create_key(self, *, name: str, environment: str | None = None, **fields: Any) -> tuple["APIKey", str]:
+    def create_key(self, *, environment: str | None = None, **fields: Any) -> tuple["APIKey", str]:
         """Create a key, by default for the environment of this service, and return it with the plain key.
 
         The plain key is not stored.
         """
-        api_key = APIKey(name=name, environment=environment or settings.ENVIRONMENT, **fields)
-        plain = api_key.generate()
-        api_key.save(force_insert=True)
-        return api_key, plain
+        environment = environment or settings.ENVIRONMENT
+        plain = keys.generate(environment)
+        stored = {"environment": environment, "prefix": keys.prefix(plain), "digest": keys.digest(plain)}
+        return self.create(**stored, **fields), plain
 
     def with_states(self, now: datetime) -> models.QuerySet["APIKey"]:
         """Return all keys with their `state` at a time, the first that fits, and the `use` of those that work."""
@@ -136,12 +136,6 @@ class APIKey(models.Model):
         limit = f"{self.requests_per_minute:,} requests per minute" if self.requests_per_minute else "no limit"
         expiry = f"expires on {moment(self.expires_at)}" if self.expires_at else "does not expire"
         return f"{self.get_access_display()}, {limit}, {expiry}."
-
-    def generate(self) -> str:
-        """Return a new plain key for this key, which is not saved yet and gets only its prefix and digest."""
-        plain = keys.generate(self.environment)
-        self.prefix, self.digest = keys.prefix(plain), keys.digest(plain)
-        return plain
 
     def revoke(self) -> bool:
         """Revoke the key immediately, and return whether it was not revoked before."""

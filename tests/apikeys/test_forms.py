@@ -1,6 +1,5 @@
 """The forms of API keys: their defaults, the expiry and the request limit, as staff set them, and replacements."""
 
-import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -35,17 +34,13 @@ def change(client: Client, record: APIKey, **fields: Any) -> Any:
 def test_a_new_key_is_read_only_and_expires_in_90_days_unless_staff_choose_otherwise(
     admin_client: Client, clock: Clock
 ) -> None:
-    response = admin_client.get(ADD)
-    form = response.context["adminform"].form
+    form = admin_client.get(f"{ADD}?access=write").context["form"]
 
     assert (form.get_initial_for_field(form.fields["access"], "access"), form["lifetime"].initial) == ("read", "90")
     assert form.initial.keys() == {"access"}
     labels = dict(form.fields["lifetime"].choices)
     assert labels["90"] == f"After 90 days (on {clock.now + 90 * DAY:%Y-%m-%d})"
     assert list(labels) == ["30", "90", "365", "never"]
-    # Each button would lead to the page that shows the key.
-    assert 'name="_save"' in response.content.decode()
-    assert not re.search("_addanother|_continue", response.content.decode())
 
 
 def test_an_unclear_or_impossible_choice_creates_no_key(admin_client: Client, settings: LazySettings) -> None:
@@ -62,7 +57,7 @@ def test_an_unclear_or_impossible_choice_creates_no_key(admin_client: Client, se
     ]:
         settings.REDIS_URL = REDIS_URL
 
-        form = admin_client.post(ADD, FORM | fields).context["adminform"].form
+        form = admin_client.post(ADD, FORM | fields).context["form"]
 
         assert error in str(form.errors), fields
         assert not APIKey.objects.exists()
