@@ -21,7 +21,6 @@ FIELD = "kept_form"
 MAX_LENGTH = 48 * 1024
 # Seconds after which a kept form is not offered any more.
 _MAX_AGE = 24 * 3600
-_TOKEN = "csrfmiddlewaretoken"  # noqa: S105  # the name of a field
 _COOKIE = "last_account"
 
 
@@ -56,7 +55,7 @@ def signed(request: HttpRequest) -> str | None:
     fields = [
         [name, value]
         for name, values in request.POST.lists()
-        if name != _TOKEN and not _is_password(name)
+        if name != "csrfmiddlewaretoken" and not _is_password(name)
         for value in values
     ]
     form = [request.get_full_path(), request.user.pk or last_account(request), fields, is_complete]
