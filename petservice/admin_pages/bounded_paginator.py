@@ -17,17 +17,14 @@ class RowCount(int):
     """A number of rows, which pages show with separators."""
 
     def __str__(self) -> str:
-        return f"{int(self):,}"
+        return f"{self:,}"
 
 
 class MoreThan(RowCount):
     """A count that was stopped at a maximum; the real number is greater."""
 
-    def __str__(self) -> str:
-        return f"more than {int(self):,}"
-
     def __format__(self, format_spec: str) -> str:
-        return str(self)
+        return f"more than {int(self):,}"
 
 
 class BoundedPaginator(Paginator):
