@@ -49,9 +49,8 @@ def page_before_change(request: HttpRequest) -> HttpResponse | None:
 
 
 def _has_form(request: HttpRequest) -> bool:
-    """Return whether a request has sent more than a CSRF token, and not the button that logs out."""
-    is_logout = request.resolver_match is not None and request.resolver_match.url_name == "logout"
-    return request.method == "POST" and not is_logout and (len(request.POST) > 1 or bool(request.FILES))
+    """Return whether a request has sent more than a CSRF token, which is all that the button that logs out sends."""
+    return len(request.POST) > 1 or bool(request.FILES)
 
 
 class LoginForm(AdminAuthenticationForm):
