@@ -58,10 +58,8 @@ class AccountForm(MergingForm):
         help_texts = {"username": "The name to log in with: letters, digits and @ . + - _ only."}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        instance: Account | None = kwargs.get("instance")
-        if instance is not None:
-            current = {"full_name": instance.full_name, "role": str(instance.role)}
-            kwargs["initial"] = current | kwargs.get("initial", {})
+        if instance := kwargs.get("instance"):
+            kwargs["initial"] = {"full_name": instance.full_name, "role": str(instance.role)}
         super().__init__(*args, **kwargs)
         # The custom role is offered if the account has or had it.
         shown = self.data.get(self["role"].html_initial_name) if self.is_bound else None
