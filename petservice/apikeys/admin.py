@@ -193,8 +193,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, JournalP
             if not form.is_valid():
                 verb = "Rotate" if api_key.works(form.now) else "Replace"
                 return self._form_page(request, f"{verb} {api_key}?", verb, api_key=api_key, form=form)
-            choices = {"grace_period": timedelta(0)} | form.cleaned_data
-            replacement, plain = api_key.rotate(**choices, created_by=request.user, now=form.now)
+            replacement, plain = api_key.rotate(**form.cleaned_data, created_by=request.user, now=form.now)
             until = api_key.expires_at if api_key.works(form.now) else None
             end = f"works until {moment(until)}" if until else "does not work any more"
             message = f"{api_key} replaced by {replacement}. The old key {end}. New key: {replacement.summary()}"

@@ -143,7 +143,7 @@ class APIKey(models.Model):
         self.refresh_from_db(fields=["revoked_at"])
         return bool(revoked)
 
-    def rotate(self, *, grace_period: timedelta, now: datetime, **fields: Any) -> tuple["APIKey", str]:
+    def rotate(self, *, now: datetime, grace_period: timedelta = timedelta(0), **fields: Any) -> tuple["APIKey", str]:
         """Create a replacement with the same settings and these fields, and return it with its plain key.
 
         The caller has locked this key. If it works, it expires after the grace period, unless it expires earlier.
