@@ -50,7 +50,8 @@ def is_offered(response: Any) -> bool:
 
 
 def test_the_login_page_says_why_and_the_form_is_sent_again_with_one_click(browser: Client) -> None:
-    page = sent_too_late(browser, f"{ADD}?_changelist_filters=q%3Drex", selection="ids and versions of pets")
+    url, of_list = f"{ADD}?_changelist_filters=q%3Drex", {"selection": "ids", "index": "0", "select_across": "0"}
+    page = sent_too_late(browser, url, **of_list)
     text = page.content.decode()
     assert (page.status_code, "no-store" in page["Cache-Control"]) == (200, True)
     assert "Your session has ended, or you logged out in another window. Nothing was changed." in text
