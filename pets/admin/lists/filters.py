@@ -27,9 +27,7 @@ class PetFilterForm(FilterForm):
     """A form of the filters above a list. Its fields have the names of the parameters of the URL."""
 
     status__exact = forms.ChoiceField(label="Status", required=False, choices=[_ANY, *Pet.Status.choices])
-    tag = forms.CharField(
-        required=False, strip=False, widget=forms.TextInput({"data-suggestions": "tags/", "autocomplete": "off"})
-    )
+    tag = forms.CharField(required=False, widget=forms.TextInput({"data-suggestions": "tags/", "autocomplete": "off"}))
     no_tag = forms.BooleanField(label="No tag", required=False, widget=forms.CheckboxInput({"value": "1"}))
     creator = forms.ChoiceField(label="Created by", required=False, choices=[_ANY, *_CREATORS])
     created_from = DayField()
