@@ -16,10 +16,6 @@ from tests.service import manage
 
 pytestmark = [pytest.mark.long, pytest.mark.installation]
 
-BUILD = block("deployment.md", "wheel-build")
-INSTALL = block("deployment.md", "wheel-install")
-INSTALL_PINNED = block("deployment.md", "wheel-install-pinned")
-
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -27,7 +23,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     checkout = tmp_path_factory.mktemp("checkout")
     copy_checkout(checkout)
     (checkout / ".venv").symlink_to(sys.prefix)  # building needs only the pip of any environment
-    subprocess.run(["bash", "-euc", BUILD], cwd=checkout, check=True)
+    subprocess.run(["bash", "-euc", block("deployment.md", "wheel-build")], cwd=checkout, check=True)
     (built,) = (checkout / "dist").iterdir()
     return built
 
@@ -38,7 +34,7 @@ def folder(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("installed")
     shutil.copy(wheel, folder)
     unpack_pinned_packages(folder / ".venv")
-    subprocess.run(["bash", "-euc", INSTALL_PINNED], cwd=folder, check=True)
+    subprocess.run(["bash", "-euc", block("deployment.md", "wheel-install-pinned")], cwd=folder, check=True)
     return folder
 
 
@@ -75,7 +71,7 @@ def test_the_shorter_installation_is_content_with_the_pins(folder: Path) -> None
     (ours,) = folder.glob(".venv/lib/*/site-packages/petservice-*.dist-info")
     shutil.rmtree(ours)
 
-    subprocess.run(["bash", "-euc", INSTALL], cwd=folder, check=True)
+    subprocess.run(["bash", "-euc", block("deployment.md", "wheel-install")], cwd=folder, check=True)
 
     assert installed() == pinned
 

@@ -16,8 +16,6 @@ from tests.pets.workbooks import saved, sheets
 
 pytestmark = pytest.mark.once
 
-QUESTION = "Which column is what?"
-
 
 def text_of(page: Any) -> str:
     return unescape(page.content.decode())
@@ -50,7 +48,7 @@ def test_known_words_are_proposed(staff: Client) -> None:
         "animal_name;animal-type;STATUS;created",
     ):
         page = upload(staff, f"Price;{header}\n10;Rex;dog;;2026-11-25\n")
-        assert QUESTION in text_of(page)
+        assert "Which column is what?" in text_of(page)
         proposed = [answers(page)[f"column-{number}"] for number in range(5)]
         assert proposed == ["", "name", "tag", "status", "created_at"], header
     assert stored() == []
