@@ -155,8 +155,13 @@ def test_a_form_is_as_wide_as_its_fields_with_the_facts_beside_or_below_them(sta
     staff_page.set_viewport_size({"width": 390, "height": 844})
     assert box(facts)["y"] > box(fields)["y"] + box(fields)["height"]
     staff_page.set_viewport_size({"width": 1440, "height": 900})
+    staff_page.goto(f"/admin/pets/pet/{pet}/delete/")
+    assert box(staff_page.locator(".facts"))["width"] == box(staff_page.locator("#content > form"))["width"]
     staff_page.goto("/admin/pets/pet/add/")
     assert box(staff_page.locator("fieldset"))["width"] <= 720
+    names = staff_page.get_by_label("Name:")
+    names.fill("Rex\n" * 8)
+    assert names.evaluate("field => field.scrollHeight - field.clientHeight") == 0, "all of them can be seen"
 
 
 def test_the_page_of_a_revoked_key_has_no_help_with_fields(staff_page: Page, site: Service) -> None:
