@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from pets.admin.changes.undo_pages import with_undo
 from pets.fields import EDITABLE
+from pets.files.rows import VISIBLE
 from pets.models import Pet, TrashedPet
 from pets.models.pet import count_of_pets, validate_not_blank
 from pets.permissions import may_see_pets, permission_to_change
@@ -75,7 +76,7 @@ class NewPetForm(FormOnce, PetForm):
 
     def clean_name(self) -> str:
         field: Any = Pet._meta.get_field("name")
-        self.names: list[str] = [line for line in re.split("\r\n|\r|\n", self.cleaned_data["name"]) if line.strip()]
+        self.names: list[str] = [*filter(VISIBLE.search, re.split("\r\n|\r|\n", self.cleaned_data["name"]))]
         if not self.names:
             raise ValidationError(validate_not_blank.message)
         if len(self.names) > _MAX_ADDED:

@@ -51,7 +51,7 @@ def test_one_or_up_to_a_hundred_names_add_a_pet_each_and_one_undo_removes_them(s
         ({"name": "Ada\n" + "x" * 256}, f"“{'x' * 50}”: Ensure this value has at most 255 characters (it has 256)."),
         ({"name": "Ada\nB\0b"}, "Null characters are not allowed."),
         ({"name": "Ada\n" * 101}, "Enter at most 100 names, or import a file."),
-        ({"name": " \n\u3000"}, "Enter at least one character that is not white space."),
+        ({"name": " \n\u3000\n\u200b"}, "Enter at least one character that is not white space."),
         ({"name": "Ada", "tag": "x" * 256}, "Ensure this value has at most 255 characters (it has 256)."),
     ],
 )
