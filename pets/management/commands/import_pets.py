@@ -134,7 +134,7 @@ class Command(DatabaseCommand):
                         "Add --again to import it once more; its rows without an ID then add their pets again."
                     )
                 backend().copy_rows(Pet._meta.db_table, names, rows)
-                message = "Imported by the command import_pets."
+                message = f"Import: {count_of_pets(count)} added by the command import_pets."
                 add_event(None, Event.Kind.IMPORTED, target=Pet, message=message, count=count)
                 ImportedFile.objects.create(digest=digest, imported_by=COMMAND, count=count)
         except IntegrityError:  # an id is twice in the file, or someone has created its pet after the check

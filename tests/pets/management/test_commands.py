@@ -52,6 +52,7 @@ def test_pets_are_imported_as_available_and_exported_the_oldest_first_and_both_a
     assert datetime.fromisoformat(exported[1]["sold_at"]) == tom.sold_at
     events = [*Event.objects.order_by("pk").values_list("kind", "account_name", "record_type", "count")]
     assert events == [("imported", "command", "pets.pet", 1500), ("exported", "command", "pets.pet", 1500)]
+    assert "1,500 pets" in Event.objects.earliest("pk").message, "the dashboard shows no other number"
 
 
 NOTHING = "Nothing was imported."
