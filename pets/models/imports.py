@@ -1,7 +1,7 @@
 """Files of pets: uploads of staff, and what was imported."""
 
 import uuid
-from datetime import datetime, timedelta
+from datetime import timedelta
 from hashlib import sha256
 
 from django.conf import settings
@@ -79,7 +79,6 @@ class ImportedFile(models.Model):
         return bool(backend().try_lock(f"import:{digest}", 0))
 
     @classmethod
-    def last(cls, digest: str, *, since: datetime | None = None) -> "ImportedFile | None":
+    def last(cls, digest: str) -> "ImportedFile | None":
         """Return the last import of a file with this content, or None."""
-        imports = cls._default_manager.filter(digest=digest).order_by("imported_at", "pk")
-        return (imports.filter(imported_at__gt=since) if since else imports).last()
+        return cls._default_manager.filter(digest=digest).order_by("pk").last()

@@ -36,7 +36,7 @@ class KeptForm:
     @property
     def shown_fields(self) -> list[list[str]]:
         """The fields that a person has filled in."""
-        hidden = ("_", "initial", "form_token", "index", "select", "table", "upload")
+        hidden = ("_", "initial", "form_token", "imported", "index", "select", "table", "upload")
         return [[name, value] for name, value in self.fields if value and not name.startswith(hidden)]
 
     @classmethod

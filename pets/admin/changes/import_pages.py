@@ -201,7 +201,9 @@ def confirmation_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
 def _import(pages: ModelAdmin, request: HttpRequest, upload: Upload, lines: list[Line]) -> None:
     """Import a previewed file in the current transaction, record that, and tell the user. Raises StaleError."""
     digest = upload.content_digest
-    if not ImportedFile.lock(digest) or ImportedFile.last(digest, since=upload.created_at):
+    is_locked, last = ImportedFile.lock(digest), ImportedFile.last(digest)
+    # The preview names the last import that it knew. Times would not do, because an import ends long after its own.
+    if not is_locked or request.POST.get("imported", "") != (str(last.pk) if last else ""):
         raise StaleError(_ALREADY_IMPORTED)
     done = import_diff.apply(lines, digest=upload.digest)
     changes = [

@@ -28,8 +28,7 @@ def upload(client: Client, content: str | bytes, name: str = "pets.csv", **field
 
 
 def confirm(client: Client, page: Any) -> Any:
-    kept = re.findall(r'name="upload" value="([0-9a-f-]{36})"', page.content.decode())[0]
-    return sent(client, CONFIRM, {"upload": kept})
+    return sent(client, CONFIRM, dict(re.findall(r'name="(upload|imported)" value="([^"]*)"', page.content.decode())))
 
 
 def cells(page: Any) -> list[list[str]]:
