@@ -154,6 +154,6 @@ class PendingMigrationsMiddleware(MiddlewareMixin):
     """Middleware that refuses admin pages while migrations are pending."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        if request.path_info.startswith(paths.ADMIN) and readiness.lacks_migrations():
+        if request.path_info.startswith(paths.ADMIN) and readiness.has_pending_migrations():
             return failure_page(500, "Being updated", BEING_UPDATED)
         return None

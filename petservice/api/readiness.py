@@ -9,7 +9,7 @@ from time import monotonic
 from django.db import DatabaseError
 
 from petservice.db.backend import time_limit
-from petservice.db.pending_migrations import missing_migrations, pending_migrations_message
+from petservice.db.pending_migrations import pending_migrations, pending_migrations_message
 from petservice.db.postgresql.base import UnsuitableDatabaseError
 
 logger = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ class Readiness:
         self._obstacle = ""
         self._checked_at = -inf
         # How many migrations the last check found pending, None before it. While it is 0, no request waits for a check.
-        self.missing_migrations: int | None = None
+        self.pending_migrations: int | None = None
 
     def was_ready(self) -> bool:
         """Return whether the last check found no obstacle, and is not so old that the next one must have failed."""
@@ -71,19 +71,19 @@ class Readiness:
                     logger.info("Ready again.")
             return self._obstacle
 
-    def lacks_migrations(self) -> bool:
+    def has_pending_migrations(self) -> bool:
         """Return whether migrations are pending. After a check that found none, only `/ready` and metrics check again.
 
         A database that does not respond counts as migrated, because the caller's own query will fail then.
         """
-        if self.missing_migrations != 0:
+        if self.pending_migrations != 0:
             self.obstacle()
-        return bool(self.missing_migrations)
+        return bool(self.pending_migrations)
 
     def _check(self) -> str:
         limited = time_limit.set(CHECK_TIMEOUT)
         try:
-            missing = self.missing_migrations = missing_migrations()
+            pending = self.pending_migrations = pending_migrations()
         except UnsuitableDatabaseError as error:
             return str(error)
         except DatabaseError as error:
@@ -92,7 +92,7 @@ class Readiness:
             return NO_ANSWER
         finally:
             time_limit.reset(limited)
-        return pending_migrations_message(missing) if missing else ""
+        return pending_migrations_message(pending) if pending else ""
 
 
 readiness = Readiness()

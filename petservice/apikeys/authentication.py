@@ -39,7 +39,7 @@ class APIKeyAuthentication(BaseAuthentication):
         if plain is None:
             return None
         # The lookup below needs the current tables.
-        if readiness.lacks_migrations():
+        if readiness.has_pending_migrations():
             raise APIException(BEING_UPDATED)
         try:
             api_key: APIKey | None = _KEYS.get(digest=keys.digest(plain))

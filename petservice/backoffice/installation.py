@@ -29,7 +29,7 @@ from petservice.admin_pages.staff_page import staff_page
 from petservice.api.health import STATES
 from petservice.configuration.certificates import end_of_certificate
 from petservice.configuration.effective import effective_settings
-from petservice.db.pending_migrations import missing_migrations, pending_migrations_message
+from petservice.db.pending_migrations import pending_migrations, pending_migrations_message
 from petservice.db.postgresql.base import UnsuitableDatabaseError
 from petservice.db.sqlite.base import MOVED
 from petservice.journal.models import Event
@@ -135,9 +135,9 @@ def pooler() -> Iterator[Finding]:
 
 
 def migrations() -> Iterator[Finding]:
-    missing = missing_migrations()
-    text = pending_migrations_message(missing) if missing else "The database has all migrations."
-    yield _graded("migrations", text, None, error=bool(missing))
+    pending = pending_migrations()
+    text = pending_migrations_message(pending) if pending else "The database has all migrations."
+    yield _graded("migrations", text, None, error=bool(pending))
 
 
 def counters() -> Iterator[Finding]:

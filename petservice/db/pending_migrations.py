@@ -8,7 +8,7 @@ from django.db.migrations.executor import MigrationExecutor
 BEING_UPDATED = "The service is being updated. Try again in a few minutes."
 
 
-def missing_migrations() -> int:
+def pending_migrations() -> int:
     """Return the number of pending migrations. Migrations of a later version of the program do not count.
 
     Raises DatabaseError if the database does not respond.
@@ -23,11 +23,11 @@ def pending_migrations_message(number: int) -> str:
 
 
 class DatabaseCommand(BaseCommand):
-    """A command that needs the service's tables, and ends with a clear error if they are missing."""
+    """A command that needs the service's tables, and ends with a clear error if migrations are pending."""
 
     requires_migrations_checks = True
 
     def check_migrations(self) -> None:
         """Raise CommandError if migrations are pending."""
-        if missing := missing_migrations():
-            raise CommandError(pending_migrations_message(missing))
+        if number := pending_migrations():
+            raise CommandError(pending_migrations_message(number))

@@ -62,7 +62,7 @@ class FastPath:
         The scope is one of petservice.server.messages, to which is added what is received of the body.
         """
         request = usual(scope)
-        if request is None or (readiness.missing_migrations != 0 and request.operation is not Operation.HEALTH):
+        if request is None or (readiness.pending_migrations != 0 and request.operation is not Operation.HEALTH):
             return None
         while request.body_bytes and (part := await receive()):
             scope.body += part

@@ -36,7 +36,7 @@ def test_command_reports_a_database_without_tables(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_reports_pending_migrations(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command reports it before it uses the database, which pytest-django prevents here."""
-    monkeypatch.setattr("petservice.db.pending_migrations.missing_migrations", lambda: 1)
+    monkeypatch.setattr("petservice.db.pending_migrations.pending_migrations", lambda: 1)
     output = StringIO()
 
     with pytest.raises(CommandError, match=r"lacks 1 migration\(s\)"):

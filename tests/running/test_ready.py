@@ -10,7 +10,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
 from petservice.api import readiness
-from petservice.db.pending_migrations import missing_migrations
+from petservice.db.pending_migrations import pending_migrations
 from petservice.monitoring.logs import RefusalFilter
 from tests.waiting import wait_until
 
@@ -19,9 +19,9 @@ from tests.waiting import wait_until
 def test_migrations_that_the_database_lacks_count_and_those_of_a_later_version_do_not() -> None:
     recorder = MigrationRecorder(connection)
     recorder.record_applied("pets", "0999_later")
-    assert missing_migrations() == 0
+    assert pending_migrations() == 0
     recorder.record_unapplied("store", MigrationRecorder.Migration.objects.filter(app="store").latest("id").name)
-    assert missing_migrations() == 1
+    assert pending_migrations() == 1
 
 
 def test_a_change_of_readiness_is_logged_once_with_its_reason(
@@ -31,7 +31,7 @@ def test_a_change_of_readiness_is_logged_once_with_its_reason(
     caplog.set_level("INFO", logger="petservice.api.readiness")
 
     missing = Mock(side_effect=[1, 1, 0, 0, 2, *[OperationalError("disk full")] * 2])
-    monkeypatch.setattr(readiness, "missing_migrations", missing)
+    monkeypatch.setattr(readiness, "pending_migrations", missing)
 
     statuses = [client.get("/ready").status_code for _ in range(7)]
 
@@ -56,11 +56,11 @@ def test_no_request_uses_a_database_without_migrations_while_the_first_check_run
         is_over.wait(30)
         return 1
 
-    monkeypatch.setattr(readiness, "missing_migrations", check)
+    monkeypatch.setattr(readiness, "pending_migrations", check)
     monkeypatch.setattr(readiness, "_INTERVAL", float("inf"))
-    monkeypatch.setattr(readiness.readiness, "missing_migrations", None)
+    monkeypatch.setattr(readiness.readiness, "pending_migrations", None)
     with ThreadPoolExecutor(4) as pool:
-        results = [pool.submit(readiness.readiness.lacks_migrations) for _ in range(4)]
+        results = [pool.submit(readiness.readiness.has_pending_migrations) for _ in range(4)]
         wait_until(lambda: checks)
         is_over.set()
 
@@ -70,7 +70,7 @@ def test_no_request_uses_a_database_without_migrations_while_the_first_check_run
 
 def test_health_does_not_use_the_database(client: Client) -> None:
     with pytest.raises(RuntimeError, match="Database access not allowed"):  # in tests that do not ask for it
-        missing_migrations()
+        pending_migrations()
     response = client.get("/v1/health", headers={"X-API-Key": "any"})
 
     assert (response.status_code, response.json()) == (200, {"status": "ok"})

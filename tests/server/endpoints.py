@@ -18,7 +18,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from petservice.api import readiness
-from petservice.db.pending_migrations import missing_migrations
+from petservice.db.pending_migrations import pending_migrations
 from petservice.server import acceptor, limits
 from petservice.server import application as server
 from petservice.server.connection import Connection
@@ -86,7 +86,7 @@ def _check_that_may_wait() -> int:
     """Return the number of unapplied migrations, after a wait if the file `slow` exists."""
     if (FOLDER / "slow").exists():
         _hold()
-    return missing_migrations()
+    return pending_migrations()
 
 
 def _hold() -> None:
@@ -111,5 +111,5 @@ def _meta(request: HttpRequest) -> str:
     return json.dumps(strings | own)
 
 
-readiness.missing_migrations = _check_that_may_wait
+readiness.pending_migrations = _check_that_may_wait
 application = EndpointsHandler()
