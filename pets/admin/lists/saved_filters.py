@@ -15,6 +15,7 @@ from django.urls import reverse
 from pets.admin.lists.filters import PARAMETERS
 from pets.admin.lists.ordering import is_order
 from pets.models import SavedFilter
+from petservice.api.validators import is_key
 
 
 class SavedFilterForm(forms.ModelForm):
@@ -70,7 +71,8 @@ def _remove(request: HttpRequest) -> None:
     """Remove a saved filter of the user. Administrators remove those that others share, who may have left."""
     own = Q(owner_id=request.user.pk)
     removable = SavedFilter.objects.filter(own | Q(is_shared=True) if request.user.is_superuser else own)
-    saved = next((one for one in removable if str(one.pk) == request.POST["filter"]), None)
+    key = request.POST["filter"]
+    saved = removable.filter(pk=key).first() if is_key(key) else None
     if saved is None:
         messages.info(request, "This filter is removed already.")
     else:

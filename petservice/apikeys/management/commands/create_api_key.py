@@ -29,11 +29,11 @@ class Command(DatabaseCommand):
     help = "Create an API key and write it, and nothing else, to standard output. It cannot be shown again."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("name", help="who uses the key")
-        parser.add_argument("--read-only", action="store_true", help="the key may not create pets (default: it may)")
-        parser.add_argument("--expires-in", type=duration, metavar="SPAN", help="for example 90d, 12h or 30m")
+        parser.add_argument("name", help="Who uses the key.")
+        parser.add_argument("--read-only", action="store_true", help="The key may not create pets. By default it may.")
+        parser.add_argument("--expires-in", type=duration, metavar="SPAN", help="For example 90d, 12h or 30m.")
         parser.add_argument(
-            "--requests-per-minute", type=int, metavar="N", help="maximum requests per minute; needs REDIS_URL"
+            "--requests-per-minute", type=int, metavar="N", help="Maximum requests per minute. Needs REDIS_URL."
         )
         parser.add_argument("--environment", choices=keys.ENVIRONMENTS, default=settings.ENVIRONMENT)
 

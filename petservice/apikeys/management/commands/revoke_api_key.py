@@ -15,7 +15,7 @@ class Command(DatabaseCommand):
     help = "Revoke an API key. Requests with it are rejected immediately."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("prefix", help="prefix of the key, as shown in the admin, or the complete key")
+        parser.add_argument("prefix", help="Prefix of the key, as shown in the admin, or the complete key.")
 
     def handle(self, *args: Any, prefix: str, **options: Any) -> None:
         shown = keys.prefix(prefix)
