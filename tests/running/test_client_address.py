@@ -32,12 +32,10 @@ def scheme(peer: str | None, allowed: str, values: str = "https") -> str | None:
 @pytest.mark.parametrize(
     ("text", "address"),
     [
-        ("192.0.2.7", "192.0.2.7"),
         (" 192.0.2.7\t", "192.0.2.7"),
         ("192.0.2.7:4711", "192.0.2.7"),
         ("::ffff:192.0.2.7", "192.0.2.7"),
         ("::FFFF:C000:0207", "192.0.2.7"),
-        ("[::ffff:192.0.2.7]", "192.0.2.7"),
         ("[::ffff:192.0.2.7]:4711", "192.0.2.7"),
         ("::ffff:192.0.2.7%eth0", "192.0.2.7"),
         ("2001:DB8:0::7", "2001:db8::7"),
@@ -67,21 +65,14 @@ def test_address_of_a_peer_or_a_hop(text: str, address: str | None) -> None:
 @pytest.mark.parametrize(
     ("peer", "forwarded_for", "address"),
     [
-        pytest.param(CLIENT, "", CLIENT, id="no proxy"),
-        pytest.param(PROXY, CLIENT, CLIENT, id="one proxy"),
-        pytest.param(PROXY, f"{CLIENT}, {OUTER_PROXY}", CLIENT, id="two proxies"),
         pytest.param(PROXY, f" {CLIENT} ,{OUTER_PROXY},{PROXY} ", CLIENT, id="blanks and the proxy itself"),
         pytest.param("2001:db8:1::1", "[2001:DB8:2::7]:4711", "2001:db8:2::7", id="IPv6"),
         pytest.param("::ffff:192.0.2.7", "", CLIENT, id="a socket for both"),
-        pytest.param(None, CLIENT, CLIENT, id="unix socket"),
         pytest.param(None, f"{CLIENT}, {OUTER_PROXY}", CLIENT, id="unix socket behind a proxy"),
-        pytest.param(None, "", "None", id="unix socket of a proxy without the header"),
         pytest.param(PROXY, "", PROXY, id="a proxy without the header"),
         pytest.param(PROXY, OUTER_PROXY, OUTER_PROXY, id="a request by a proxy itself"),
         # The client forges an address.
-        pytest.param(CLIENT, FORGED, CLIENT, id="without a proxy"),
         pytest.param(CLIENT, f"{FORGED}, {PROXY}", CLIENT, id="without a proxy, naming one"),
-        pytest.param(PROXY, f"{FORGED}, {CLIENT}", CLIENT, id="through the proxy"),
         pytest.param(PROXY, f"{FORGED}, {PROXY}, {CLIENT}, {OUTER_PROXY}", CLIENT, id="through two, naming one"),
         pytest.param(None, f"{FORGED}, {CLIENT}", CLIENT, id="through a unix socket"),
     ],
