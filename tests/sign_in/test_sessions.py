@@ -227,8 +227,7 @@ def test_without_a_factor_such_a_person_can_only_set_it_up(settings: LazySetting
         assert "Set it up to continue." in response.content.decode()
         assert admin_client.post(url, {"name": "Rex"})["Location"].startswith(SECOND_FACTOR)
 
-    _, codes = set_up(admin_client)
-    assert len(codes) == 10
+    set_up(admin_client)
     assert [admin_client.get(url).status_code for url in urls] == [200, 200, 200, 200, 404]
 
     TOTPDevice.objects.all().delete()  # as a reset does while the session runs
