@@ -33,9 +33,8 @@ QUERIES = [
     "?sold_from=2026-11-01&sold_to=2199-12-31",
     "?sold_from=2026-11-01&tag=dog",
     *(f"?o={column}" for column in ("1", "-1", "3", "-3", "4", "-4", "5", "-5")),
+    *("?status__exact=sold&o=sold_at", "?status__exact=sold&o=-sold_at", "?sold_from=2000-01-01"),
 ]
-# Lists of sales, in their order.
-SALES = ("?status__exact=sold&o=sold_at", "?status__exact=sold&o=-sold_at", "?sold_from=2000-01-01")
 TABLES = ("pets_pet", "journal_event", "journal_item")
 # In a query for pets whose ids are known.
 KNOWN_IDS = r'"id" IN \('
@@ -47,7 +46,7 @@ def make_pages() -> list[str]:
     """Create records of each kind, and return the addresses of the pages that show them."""
     pet = create_pet(name="Rex", tag="dog")
     Pet.objects.create(name="Tom", status="sold", created_by="staff ada")
-    lists = [PETS + query.format(id=pet.pk) for query in (*QUERIES, *SALES)]
+    lists = [PETS + query.format(id=pet.pk) for query in QUERIES]
     one = [reverse(f"admin:pets_pet_{kind}", args=[pet.pk]) for kind in ("change", "history", "delete")]
     delete(User.objects.get(), Pet.objects.create(name="Max"))
     change = mark(User.objects.get(), [pet], "available")

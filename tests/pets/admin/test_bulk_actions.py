@@ -21,7 +21,6 @@ from tests.pets.admin.pet_pages import LIST, edit, histories, page_of, sent, som
 pytestmark = [pytest.mark.django_db, pytest.mark.once(on="postgresql")]
 
 NO_ID = "00000000-0000-0000-0000-000000000000"  # the forms have it, because Django expects a selected row
-NOTHING_CHANGED = "Nothing was changed: 1 pet had this status already."
 
 
 def act(client: Client, action: str, shown: dict[str, int], *pets: Pet, url: str = LIST, **fields: Any) -> Any:
@@ -72,7 +71,7 @@ def test_pets_whose_status_someone_else_changed_are_left_alone_and_named(staff: 
     (alone,) = messages(act(staff, "mark_as_sold", versions, pets[0]))  # which says all
     assert alone == "1 pet was not changed, because someone else changed it in the meantime: “Rex” (status pending)."
     bo = Pet.objects.get(name="Bo")
-    assert messages(act(staff, "mark_as_sold", versions, bo)) == [NOTHING_CHANGED]
+    assert messages(act(staff, "mark_as_sold", versions, bo)) == ["Nothing was changed: 1 pet had this status already."]
     assert histories(staff, bo) == []
 
 
