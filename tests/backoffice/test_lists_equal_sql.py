@@ -18,7 +18,6 @@ from django.urls import reverse
 from petservice.admin_pages.bounded_paginator import MoreThan
 from petservice.apikeys.models import APIKey
 from petservice.configuration.time_zone import zone
-from petservice.journal.models import Event
 from tests.backoffice import unkind_records
 from tests.backoffice.clock import Clock
 from tests.backoffice.pages import csv_rows
@@ -158,7 +157,11 @@ def test_every_combination_lists_the_right_accounts(admin_client: Client, clock:
     assert_equal(admin_client, ACCOUNTS, queries, expected)
 
 
-def audit_queries() -> list[Query]:
+@pytest.mark.long
+def test_many_combinations_of_filters_and_page_list_and_export_the_right_entries(
+    admin_client: Client, settings: Any
+) -> None:
+    settings.STORE_TIME_ZONE = zone(ZONE)
     choose = random.Random(4)
     days: tuple[Query, ...] = (
         *({}, {"day_from": "2026-10-30"}, {"day_to": "2026-10-29"}, {"day_to": "9999-12-31"}),
@@ -168,35 +171,24 @@ def audit_queries() -> list[Query]:
     names = ("person", "kind", "record_type", "record_id")
     queries = [{**dict(zip(names, others, strict=True)), **period} for *others, period in values]
     paged = [query | {"p": choose.choice(("", "2", "101", "999"))} for query in queries]
-    return [{name: value for name, value in query.items() if value} for query in paged]
-
-
-def entries_that_fit(entries: list[Event], query: Query) -> list[int]:
-    first, last = query.get("day_from", "0001-01-01"), query.get("day_to", "9999-12-31")
-    return [
-        entry.pk
-        for entry in entries
-        if query.get("person") in (None, entry.account_name)
-        and query.get("kind") in (None, entry.kind)
-        and query.get("record_type") in (None, entry.record_type)
-        and (query.get("record_id") is None or query["record_id"] == entry.record_id)
-        and date.fromisoformat(first) <= entry.at.astimezone(ZoneInfo(ZONE)).date() <= date.fromisoformat(last)
-    ]
-
-
-@pytest.mark.long
-def test_many_combinations_of_filters_and_page_list_and_export_the_right_entries(
-    admin_client: Client, settings: Any
-) -> None:
-    settings.STORE_TIME_ZONE = zone(ZONE)
+    queries = [{name: value for name, value in query.items() if value} for query in paged]
     # More than the list counts.
     entries = sorted(unkind_records.create_entries(10_100), key=attrgetter("at", "pk"), reverse=True)
     texts = {
         entry.pk: f"{entry.at.isoformat(timespec='seconds')} {entry.record_type} {entry.record_id}" for entry in entries
     }
     own, wrong = {*texts.values()}, []
-    for query in random.Random(3).sample(audit_queries(), 40):
-        ids = entries_that_fit(entries, query)
+    for query in random.Random(3).sample(queries, 40):
+        first, last = query.get("day_from", "0001-01-01"), query.get("day_to", "9999-12-31")
+        ids = [
+            entry.pk
+            for entry in entries
+            if query.get("person") in (None, entry.account_name)
+            and query.get("kind") in (None, entry.kind)
+            and query.get("record_type") in (None, entry.record_type)
+            and query.get("record_id") in (None, entry.record_id)
+            and date.fromisoformat(first) <= entry.at.astimezone(ZoneInfo(ZONE)).date() <= date.fromisoformat(last)
+        ]
         page = admin_client.get(AUDIT, query).context["page"]
         count = page.paginator.count
         found = count + isinstance(count, MoreThan), [entry.pk for entry in page]
