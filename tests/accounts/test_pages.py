@@ -170,7 +170,6 @@ def added(client: Client, name: str) -> list[str]:
 @pytest.mark.parametrize(
     ("existing", "new", "reason"),
     [
-        ("Älice", "älice", "There is already an account with the name “Älice”"),
         ("alicé", "ALICE\N{COMBINING ACUTE ACCENT}", "There is already an account with the name “alicé”"),
         ("strasse", "Straße", "There is already an account with the name “strasse”"),
         ("alice", "\N{FULLWIDTH LATIN SMALL LETTER A}LICE", "There is already an account with the name “alice”"),
