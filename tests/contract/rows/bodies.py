@@ -31,23 +31,14 @@ ROWS = [
         post(f"body {name}", body, 400)
         for name, body in {
             "empty": b"",
-            "not JSON": b"name=Rex",
-            "cut off": b'{"name":"Rex"',
             "trailing garbage": b'{"name":"Rex"}x',
-            "two objects": b'{"name":"Rex"}{"name":"Rex"}',
-            "trailing comma": b'{"name":"Rex",}',
-            "single quotes": b"{'name':'Rex'}",
-            "comment": b'{"name":"Rex"} // a dog',
             "NaN": b'{"name":"Rex","x":NaN}',
             "Infinity": b'{"name":"Rex","x":Infinity}',
             "byte order mark": b'\xef\xbb\xbf{"name":"Rex"}',
             "5000 deep": DEEP,
             "5000 deep in a field": b'{"name":"Rex","x":' + DEEP + b"}",
-            "array of a pet": b'[{"name":"Rex"}]',
             "string": b'"Rex"',
-            "number": b"5",
             "null": b"null",
-            "true": b"true",
             "NUL": b"\0",
             "raw line feed in a string": b'{"name":"R\nx"}',
             "lone surrogate": b'{"name":"\\ud800"}',
@@ -90,11 +81,7 @@ ROWS = [
     *(
         post(f"name in {script}", f'{{"name":"{name}","tag":"{tag}"}}'.encode(), check=creates(name=name, tag=tag))
         for script, name, tag in [
-            ("Cyrillic", "Барсик", "кошка"),
             ("Chinese", "小白", "狗"),
-            ("Arabic", "فلفل", "قط"),
-            ("Hebrew", "מיצי", "חתול"),
-            ("Devanagari", "मोती", "कुत्ता"),
             ("emoji and Latin", "🦜 Żółw", "żółw"),
         ]
     ),
@@ -148,7 +135,6 @@ ROWS += [
             ("object", {"x": "Rex"}, NO_STRING.replace("a number", "an object")),
             ("empty", "", BLANK),
             ("blank", "  ", BLANK),
-            ("tab and line feed", "\t\n", BLANK),
             ("Unicode blank", "\u3000\u00a0", BLANK),
             ("blank to Python only", "\u001c\u0085", BLANK),
             ("blank to JSON Schema only", "\ufeff \ufeff", BLANK),
