@@ -5,13 +5,11 @@ from tests.contract.rows.row import ODD_TYPES, UNKNOWN_ID, WRITE, get, has_at_mo
 # limit and after.
 ROWS = [
     get("limit 0", "/v1/pets?limit=0", check=is_empty),
-    get("limit 00", "/v1/pets?limit=00", check=is_empty),
     get("limit 1", "/v1/pets?limit=1", check=has_at_most(1)),
     get("limit 1000", "/v1/pets?limit=1000", check=has_at_most(1000)),
     get("limit 1001", "/v1/pets?limit=1001", check=has_at_most(1000)),
     get("limit of 4000 digits", "/v1/pets?limit=" + "9" * 4000, check=has_at_most(1000)),
     get("limit of zeros and 1", "/v1/pets?limit=" + "0" * 3000 + "1", check=has_at_most(1)),
-    get("limit 007", "/v1/pets?limit=007", check=has_at_most(7)),
     get("repeated limit, good last", "/v1/pets?limit=x&limit=1", check=has_at_most(1)),
     get("repeated limit, bad last", "/v1/pets?limit=1&limit=x", 400, says("limit")),
     get("unknown parameter", "/v1/pets?limit=1&color=red", check=has_at_most(1)),
@@ -51,7 +49,6 @@ ROWS = [
         for name, text in {
             "empty": "",
             "letters": "abc",
-            "number": "1",
             "in upper case": UNKNOWN_ID.upper(),
             "with a line feed": UNKNOWN_ID + "%0A",
             "with a NUL": UNKNOWN_ID + "%00",
@@ -69,5 +66,4 @@ ROWS += [
 ROWS += [
     get("as many parameters as are read", "/v1/pets?limit=0" + "&" * 999, check=is_empty),
     get("a parameter more", "/v1/pets?limit=0" + "&" * 1000, 400, says("parameters", "1000")),
-    get("many parameters", "/v1/pets?" + "&" * 4000, 400, says("parameters", "1000")),
 ]

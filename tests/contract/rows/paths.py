@@ -25,8 +25,6 @@ ROWS += [
         ("unknown", UNKNOWN_ID),
         ("in upper case", UNKNOWN_ID.upper()),
         ("without hyphens", UNKNOWN_ID.replace("-", "")),
-        ("in braces", "%7B" + UNKNOWN_ID + "%7D"),
-        ("as a URN", f"urn:uuid:{UNKNOWN_ID}"),
         ("of letters", "rex"),
         ("NUL", "%00"),
         ("with a NUL", "{pet}%00"),
@@ -34,12 +32,9 @@ ROWS += [
         ("with a blank", "{pet}%20"),
         ("with a blank in front", "%20{pet}"),
         ("with a format", "{pet}.json"),
-        ("with a wildcard", "{pet}%25"),
-        ("in other digits", "%D9%A1" * 8),
         ("of Unicode", "%F0%9F%90%95"),
         ("of bytes that are not UTF-8", "%FF%FE"),
         ("of 1000 characters", "x" * 1000),
-        ("with SQL", "'%20OR%201=1--"),
     ]
 ]
 
