@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.messages.middleware import MessageMiddleware
 from django.core.exceptions import BadRequest, FieldDoesNotExist, PermissionDenied, ValidationError
 from django.db import DataError, IntegrityError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -60,6 +61,7 @@ class PetServiceAdminSite(admin.AdminSite):
                 try:
                     return view(request, *args, **kwargs)
                 except IntegrityError:  # which has rolled the transaction of the view back
+                    MessageMiddleware(view).process_request(request)  # without the messages of what was rolled back
                     return view(request, *args, **kwargs)
             except _INVALID as error:
                 raise BadRequest("The request contains an invalid value.") from error

@@ -89,7 +89,7 @@ def upload_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     mapping = ColumnMapping(sheet=form.cleaned_data["sheet"], encoding=form.cleaned_data["encoding"])
     upload = Upload(
         kind=IMPORTED_FORMATS_BY_SUFFIX[Path(file.name).suffix.lower()],
-        content=file.read(),
+        content=b"".join(file.chunks()),  # from its beginning, also if the request is repeated
         mapping=None if mapping == OWN else asdict(mapping),
         owner=request.user,  # type: ignore[misc]  # staff are never anonymous
     )
