@@ -158,6 +158,16 @@ def test_a_missing_group_is_created_without_the_permissions_of_other_apps_and_ot
     assert not changed.permissions.exists()
 
 
+@only_on_postgresql
+def test_a_group_that_someone_chooses_while_it_is_deleted_is_told_once(admin_client: Client, ada: User) -> None:
+    group = Group.objects.create(name="Vets")
+
+    with write_before('DELETE FROM "auth_group" ', lambda: ada.groups.add(group)):
+        response = admin_client.post(reverse("admin:auth_group_delete", args=[group.pk]), {"post": "yes"}, follow=True)
+
+    assert messages(response) == ["The group “Vets” was deleted successfully."]
+
+
 # Commands.
 
 RUN_BY = "Run by the operating system user "
@@ -201,3 +211,7 @@ def test_a_changed_password_is_in_the_audit_and_nothing_if_no_password_was_chang
     ((account, kind, message),) = audit_of(ada)
     assert (account, kind) == ("command", "account_changed")
     assert message.startswith(f"Password changed by the command changepassword. {RUN_BY}")
+
+    monkeypatch.setattr("getpass.getpass", lambda **_: User.objects.all().delete() and NEW_PASSWORD)
+    with pytest.raises(CommandError, match="does not exist any more"):
+        run("changepassword", "ada")

@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.db.models.signals import post_save, pre_save
 
@@ -22,7 +22,10 @@ def recorded(command: BaseCommand, kind: Event.Kind, message: str) -> Iterator[N
             stack.enter_context(transaction.atomic())
             if instance.pk:  # others may have changed the account meanwhile, for example deactivated it
                 password = instance.password
-                instance.refresh_from_db(from_queryset=User.objects.select_for_update())
+                try:
+                    instance.refresh_from_db(from_queryset=User.objects.select_for_update())
+                except User.DoesNotExist:
+                    raise CommandError("The account does not exist any more. Nothing was changed.") from None
                 instance.password = password
 
         def record(*, instance: User, **kwargs: Any) -> None:
