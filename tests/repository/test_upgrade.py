@@ -3,6 +3,7 @@
 import gzip
 import re
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,7 @@ from django_migration_linter import MigrationLinter
 from tests.concurrent_write import only_on_postgresql
 from tests.databases import fresh_database_url
 from tests.service import ROOT, Service, log_in, running_service, stopped_service
+from tests.waiting import wait_until
 
 OURS = ["pets", "store", "accounts", "apikeys", "journal", "petservice"]
 # Published before any instance ran, and lock the table while they build indexes; or remove tables that only the admin
@@ -124,6 +126,22 @@ def assert_undoes_all(service: Service, client: httpx.Client) -> None:
     )
     assert found == [("Max", "cat", "available", None), ("Rex", "dog", "available", None)]
     assert "Max" not in client.get("/admin/pets/trashedpet/").raise_for_status().text
+
+
+@pytest.mark.long
+@only_on_postgresql
+def test_the_journal_has_what_the_last_release_writes_while_the_migration_begins(tmp_path: Path) -> None:
+    with fresh_database_url(tmp_path) as url, ThreadPoolExecutor(1) as pool:
+        load_released(url)
+        service = stopped_service(tmp_path, url)
+        service.manage("migrate", "pets", "0012")
+        with psycopg.connect(url) as command:
+            command.execute("UPDATE audit_auditentry SET message = 'written meanwhile'")
+            migration = pool.submit(service.manage, "migrate", "journal", "0002")
+            waiting = "SELECT 1 FROM pg_locks WHERE relation = 'audit_auditentry'::regclass AND NOT granted"
+            wait_until(lambda: command.execute(waiting).fetchall() or migration.done())
+        migration.result()
+        assert ("written meanwhile",) in service.execute("SELECT message FROM journal_event")
 
 
 @pytest.mark.long

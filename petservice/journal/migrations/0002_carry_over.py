@@ -23,6 +23,9 @@ def carry_over(apps, schema_editor):
     """Carry over Django's log of the admin, and the audit, the open undos and the trash of unreleased versions."""
     has_audit = "audit_auditentry" in schema_editor.connection.introspection.table_names()
     if has_audit:
+        if schema_editor.connection.vendor == "postgresql":
+            # Else commands and failed logins of the earlier version could add entries after they were read.
+            schema_editor.execute("LOCK TABLE audit_auditentry IN SHARE MODE", params=None)
         carry_audit(apps)
         reset = schema_editor.connection.ops.sequence_reset_sql(no_style(), [apps.get_model("journal", "Event")])
         for statement in reset:
