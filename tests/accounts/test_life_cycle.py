@@ -3,6 +3,7 @@
 import pytest
 from axes.models import AccessAttempt
 from django.contrib.auth.models import User
+from django.core.management import call_command
 from django.test import Client
 
 from petservice.accounts.groups import PETS_AND_INVENTORY
@@ -37,6 +38,20 @@ def test_an_administrator_unlocks_an_account_for_all_addresses(admin_client: Cli
     assert [log_in().status_code, log_in(address=ELSEWHERE).status_code] == [302, 302]
     assert [attempt.username for attempt in AccessAttempt.objects.all()] == ["bob"]
     assert audit_of(ada) == [("admin", "account_changed", "Unlocked.")]
+
+
+def test_a_command_unlocks_an_account_and_is_in_the_audit_if_the_account_was_locked(ada: User) -> None:
+    fail(4)
+    call_command("axes_reset_username", "ada")
+    assert not audit_of(ada), "it was not locked yet"
+    fail()
+
+    call_command("axes_reset_username", "ada", "eve")
+
+    assert log_in().status_code == 302
+    ((account, kind, message),) = audit_of(ada)
+    assert (account, kind) == ("command", "account_changed")
+    assert message.startswith("Unlocked by the command axes_reset_username. Run by ")
 
 
 def test_a_deactivated_account_has_no_sessions_and_no_links_even_after_it_is_active_again(

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from pets.models import Pet
 from pets.search.words import search
+from petservice.journal.models import Event
 from store.models import InventoryCounter
 from store.services import inventory_counts, reconcile_inventory
 from tests.concurrent_write import only_on_postgresql, without_waiting, write_before
@@ -195,6 +196,8 @@ def test_reconcile_corrects_a_wrong_count_and_reports_it_and_counting_continues(
     before = list(InventoryCounter.objects.order_by("pk").values())
     assert run("reconcile_inventory")[0] == "available: 2\npending: 0\nsold: 1\n"
     assert list(InventoryCounter.objects.order_by("pk").values()) == before
+    recorded = "Count of available changed from 0 to 2. Count of pending changed from 5 to 0. Run by "
+    assert Event.objects.get().message.startswith(recorded)
     Pet.objects.create(name="Tom", status="pending")
     Pet.objects.filter(status="sold").delete()
     assert_exact()
