@@ -13,7 +13,7 @@ from pets.admin.lists.filters import PARAMETERS, SOLD_DAYS, STATUS, PetFilterFor
 from pets.admin.lists.ordering import FIRST_NAME_FIRST, LAST_SOLD_FIRST, NEWEST_FIRST, indexed, is_order
 from pets.admin.lists.saved_filters import kept
 from pets.admin.lists.suggestions import suggestions
-from pets.models import SavedFilter
+from pets.models import Pet, SavedFilter
 from pets.search.words import search
 from petservice.admin_pages import bounded_paginator
 from petservice.admin_pages.bounded_paginator import BoundedChangeList, BoundedPaginator, MoreThan, RowCount
@@ -118,8 +118,12 @@ class PetChangeList(BoundedChangeList):
 
     @property
     def order_of_index(self) -> str:
-        """Return the order, or that of creation, which is the same if all pets of the list have one status."""
-        return self.order.replace("status", "created_at") if STATUS in self.filters else self.order
+        """Return the order, or that of creation, which is the same if all pets of the list have one status, or no sale."""
+        if STATUS not in self.filters:
+            return self.order
+        order = self.order.replace("status", "created_at")
+        is_sold = self.params["status__exact"] == Pet.Status.SOLD
+        return order if is_sold else order.replace("sold_at", "created_at")
 
     def sortable_columns(self) -> list[tuple[int, str]]:
         """Return the numbers and the fields of the columns that an index sorts."""
