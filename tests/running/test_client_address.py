@@ -34,26 +34,11 @@ def scheme(peer: str | None, allowed: str, values: str = "https") -> str | None:
     [
         (" 192.0.2.7\t", "192.0.2.7"),
         ("192.0.2.7:4711", "192.0.2.7"),
-        ("::ffff:192.0.2.7", "192.0.2.7"),
-        ("::FFFF:C000:0207", "192.0.2.7"),
         ("[::ffff:192.0.2.7]:4711", "192.0.2.7"),
-        ("::ffff:192.0.2.7%eth0", "192.0.2.7"),
         ("2001:DB8:0::7", "2001:db8::7"),
-        ("[2001:db8::7]", "2001:db8::7"),
-        ("[2001:db8::7]:4711", "2001:db8::7"),
-        ("fe80::7%eth0", "fe80::7"),
         ("[fe80::7%25eth0]:4711", "fe80::7"),
-        ("::192.0.2.7", "::c000:207"),
         # Peers and hops without an IP address.
-        *(
-            (text, None)
-            for text in ("", " ", "unknown", "_hidden", "_SEVKISEK", "/run/client", "\0client", "localhost")
-        ),
-        *(
-            (text, None)
-            for text in ("192.0.2", "192.0.2.7.1", "192.0.2.007", "192.0.2.7/32", "[", "[]:1", ":", "%", "é")
-        ),
-        *((text, None) for text in ("192.0.2.7%eth0", "2001:db8::7:", "\u0661.1.1.1")),
+        *((text, None) for text in ("", "unknown", "_SEVKISEK", "/run/client", "192.0.2.007", "[", ":", "%")),
     ],
 )
 def test_address_of_a_peer_or_a_hop(text: str, address: str | None) -> None:
@@ -66,15 +51,11 @@ def test_address_of_a_peer_or_a_hop(text: str, address: str | None) -> None:
     ("peer", "forwarded_for", "address"),
     [
         pytest.param(PROXY, f" {CLIENT} ,{OUTER_PROXY},{PROXY} ", CLIENT, id="blanks and the proxy itself"),
-        pytest.param("2001:db8:1::1", "[2001:DB8:2::7]:4711", "2001:db8:2::7", id="IPv6"),
-        pytest.param("::ffff:192.0.2.7", "", CLIENT, id="a socket for both"),
         pytest.param(None, f"{CLIENT}, {OUTER_PROXY}", CLIENT, id="unix socket behind a proxy"),
         pytest.param(PROXY, "", PROXY, id="a proxy without the header"),
         pytest.param(PROXY, OUTER_PROXY, OUTER_PROXY, id="a request by a proxy itself"),
         # The client forges an address.
-        pytest.param(CLIENT, f"{FORGED}, {PROXY}", CLIENT, id="without a proxy, naming one"),
         pytest.param(PROXY, f"{FORGED}, {PROXY}, {CLIENT}, {OUTER_PROXY}", CLIENT, id="through two, naming one"),
-        pytest.param(None, f"{FORGED}, {CLIENT}", CLIENT, id="through a unix socket"),
     ],
 )
 def test_client_is_the_peer_of_the_outermost_trusted_proxy(peer: str | None, forwarded_for: str, address: str) -> None:
@@ -92,18 +73,14 @@ def test_entries_before_an_invalid_one_are_ignored(invalid: str) -> None:
 @pytest.mark.parametrize(
     ("peer", "allowed", "is_trusted"),
     [
-        ("::ffff:10.0.0.1", "10.0.0.1", True),
-        ("10.0.0.1", "::ffff:10.0.0.0/104", True),
         ("::ffff:10.0.0.1", "::ffff:a00:1", True),
         ("10.0.0.1", "::ffff:0:0/96", True),
-        ("fe80::7%eth0", "fe80::/10", True),
         ("fe80::7%eth0", "fe80::7", True),
         (None, "", True),
         ("10.0.0.1", "*", True),
         ("::ffff:10.0.0.1", "::/64", False),
-        ("2001:db8::1", "0.0.0.0/0", False),
         (PROXY, "", False),
-        *((unknown, ALLOWED, False) for unknown in ("", "unknown", "_hidden", "/run/client")),
+        ("unknown", ALLOWED, False),
     ],
 )
 def test_only_a_trusted_proxy_reports_address_and_scheme(peer: str | None, allowed: str, is_trusted: bool) -> None:
