@@ -12,6 +12,7 @@ from django.apps import apps
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -46,13 +47,15 @@ def test_the_page_of_a_user_changes_only_groups_and_permissions_and_reads_them_t
     assert [*admin_user.user_permissions.all()] == [permission]
 
 
-def test_a_permission_with_a_key_that_no_database_can_have_is_a_bad_request(
-    admin_client: Client, admin_user: User
-) -> None:
+def test_a_permission_with_a_key_that_no_database_can_have_is_refused(admin_client: Client, admin_user: User) -> None:
     fields = {"name": "Vets", "user_permissions": ["9" * 30], "permissions": ["9" * 30]}
+    # PostgreSQL compares a number of any size, so there the form says that it is no choice.
+    status = 400 if connection.vendor == "sqlite" else 200
 
     for url in (user_page(admin_user), reverse("admin:auth_group_add")):
-        assert admin_client.post(url, fields).status_code == 400, url
+        assert admin_client.post(url, fields).status_code == status, url
+    assert not admin_user.user_permissions.exists()
+    assert not Group.objects.filter(name="Vets").exists()
 
 
 def test_a_group_with_a_name_in_use_is_saved_with_another_name_and_the_chosen_permissions(
