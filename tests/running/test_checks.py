@@ -30,15 +30,7 @@ def errors(monkeypatch: pytest.MonkeyPatch, **variables: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "url",
-    [
-        "redis.example.com:6379",
-        "http://:s3cret@redis.example.com/0",
-        "redis://:s3cret@redis.example.com:port/0",
-        "redis://:s3cret@redis.example.com/0?colour=red",
-        "redis://:s3cret@redis.example.com/0?max_connections=many",
-        "rediss://:s3cret@[redis.example.com/0",
-    ],
+    "url", ["redis://:s3cret@redis.example.com:port/0", "redis://:s3cret@redis.example.com/0?colour=red"]
 )
 def test_invalid_redis_url_is_refused_without_its_password(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     (error,) = errors(monkeypatch, REDIS_URL=url)
@@ -55,10 +47,7 @@ INVALID = {
     "CSRF_TRUSTED_ORIGINS": ("a.example", "https://a.example/", "https://a.example https://b.example"),
     "PETSERVICE_TIME_ZONE": ("", "Berlin", "Europe", "../UTC", "/etc/localtime"),
     "FORWARDED_ALLOW_IPS": ("10.0.0.1/24", "10.0.0.1,,example.com", " ", "10.0.0.1 10.0.0.2"),
-    "METRICS_BIND": (
-        *("9100", ":9100", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:x", "::1:9100x"),
-        *("http://127.0.0.1:9100", "127.0.0.1:9100/metrics", "ada@localhost:9100", "[::1:9100", " "),
-    ),
+    "METRICS_BIND": ("9100", ":9100", "127.0.0.1:0", "127.0.0.1:x", "127.0.0.1:9100/metrics", "ada@localhost:9100"),
     "PETSERVICE_LOG_FORMAT": ("", "xml"),
     "PETSERVICE_SECOND_FACTOR": ("", "yes"),
     "PETSERVICE_DRAIN_SECONDS": ("soon", "-1", "601"),
@@ -86,25 +75,10 @@ LIVE = {"PETSERVICE_ENVIRONMENT": "live", "SECRET_KEY": "x", "CSRF_TRUSTED_ORIGI
     [
         ({"ALLOWED_HOSTS": ""}, "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"]),
         ({"ALLOWED_HOSTS": "a.example, .b.org ,*,[::1]"}, "ALLOWED_HOSTS", ["a.example", ".b.org", "*", "[::1]"]),
-        (
-            {"CSRF_TRUSTED_ORIGINS": "https://a.com:8443, https://*.b.org"},
-            "CSRF_TRUSTED_ORIGINS",
-            ["https://a.com:8443", "https://*.b.org"],
-        ),
-        ({"METRICS_BIND": "localhost:9100"}, "METRICS_ADDRESS", ("localhost", 9100)),
         ({"METRICS_BIND": "[::1]:65535"}, "METRICS_ADDRESS", ("::1", 65535)),
         ({"WEB_CONCURRENCY": "1", "PORT": "80"}, "WORKERS", 1),
         ({}, "LOG_FORMAT", "line"),
         (LIVE | {"ALLOWED_HOSTS": "pets.example.com"}, "LOG_FORMAT", "json"),
-        *(
-            ({"REDIS_URL": url}, "REDIS_URL", url)
-            for url in (
-                "redis://localhost",
-                "redis://user:s3cret@redis.example.com:6379/3",
-                "rediss://redis.example.com/0?ssl_ca_certs=/etc/ssl/ca.pem",
-                "unix:///run/redis/redis-server.sock?db=1",
-            )
-        ),
     ],
 )
 def test_setting_of_valid_variables(
