@@ -11,43 +11,32 @@ BOTH: Pets = [*MORDKA, (3, "Misio", "dog")]
 READ: dict[str, tuple[str, Pets]] = {
     # Columns without a name and without text.
     "empty columns at the end": ("name,tag,,\r\nMordka,cat,,\r\nMisio,dog,,\r\n", BOTH),
-    "an empty column between two others": ("name,,tag\r\nMordka,,cat\r\nMisio, ,dog\r\n", BOTH),
     "an empty column that some rows leave out": ("name,tag,\r\nMordka,cat,\r\nMisio,dog\r\n", BOTH),
     "empty cells in the rows only": ("name,tag\r\nMordka,cat,\r\nMisio,dog,,\r\n", BOTH),
-    "a column with an invisible name": ("name,tag,\u200b\r\nMordka,cat,\u200b\r\n", MORDKA),
     # Rows without text.
     "empty rows at the end": ("name,tag\r\nMordka,cat\r\nMisio,dog\r\n,\r\n,\r\n", BOTH),
     "an empty row in the middle": ("name,tag\r\nMordka,cat\r\n,\r\nMisio,dog\r\n", [*MORDKA, (4, "Misio", "dog")]),
-    "an empty row with more cells": ("name,tag\r\nMordka,cat\r\n,,,,\r\n", MORDKA),
-    "an empty row with fewer cells": ('name,tag\r\nMordka,cat\r\n""\r\n', MORDKA),
     "a row of blanks": ("name,tag\r\nMordka,cat\r\n \u00a0,\t\r\n", MORDKA),
     "a row with a line break only": ('name,tag\r\n"\r\n",\r\nMisio,dog\r\n', [(4, "Misio", "dog")]),
-    "an empty line before the header": ("\r\nname,tag\r\nMordka,cat\r\n", [(3, "Mordka", "cat")]),
     "empty rows before the header": (';\r\n" ";\r\nname;tag\r\nMordka;cat\r\n', [(4, "Mordka", "cat")]),
-    "many empty rows before the header": (";\n" * 30 + "name;tag\nMordka;cat\n", [(32, "Mordka", "cat")]),
     "the mark of DOS for the end": ("name,tag\r\nMordka,cat\r\n\x1a", MORDKA),
     # Line breaks within cells.
     "a header with line breaks": ('status;"\nname";"tag\n"\r\nsold;Mordka;cat\r\n', [(4, "Mordka", "cat")]),
     "names of columns in a cell": ('name;tag\r\n"a\nname;tag;id";cat\r\n', [(2, "a\nname;tag;id", "cat")]),
     # A line that names the separator for a spreadsheet.
-    "sep=;": ("sep=;\r\nname;tag\r\nMordka;cat\r\n", [(3, "Mordka", "cat")]),
     "sep=, after a byte order mark": ("\ufeffsep=,\r\nname,tag\r\nMordka,cat\r\n", [(3, "Mordka", "cat")]),
     "sep=; and many empty rows": ("sep=;\r\n" + ";\r\n" * 30 + "name;tag\r\nMordka;cat\r\n", [(33, "Mordka", "cat")]),
     "sep=; in quotes": ('"sep=;"\r\n"name";"tag"\r\n"Mordka";"cat"\r\n', [(3, "Mordka", "cat")]),
     "sep= and a tab": ("SEP=\t\nname\ttag\nMordka\tcat\n", [(3, "Mordka", "cat")]),
-    "sep= and another separator": ("sep=|\nname|tag\nMordka|cat\n", [(3, "Mordka", "cat")]),
     "sep=, saved with empty cells": ("sep=,,\r\nname,tag\r\nMordka,cat\r\n", [(3, "Mordka", "cat")]),
     "vertical bars": ("name|tag\nMordka|cat\n", MORDKA),
     "sep=; for one column": ("sep=;\nname\nMordka, the cat\n", [(3, "Mordka, the cat", None)]),
     # Invisible characters.
-    "two byte order marks": ("\ufeff\ufeffname,tag\r\nMordka,cat\r\n", MORDKA),
     "two byte order marks and quotes": ('\ufeff\ufeff"name","tag"\r\nMordka,cat\r\n', MORDKA),
     "a space without a width": ("\u200bname,tag\u200b\r\nMordka,cat\r\n", MORDKA),
     # Blanks after the separator, in the header as in the rows.
     "blanks after the separator": ("name, tag\nMordka, cat\nMisio,dog\n", BOTH),
     "blanks before quotes": ('name, tag\r\n"Mordka", "cat"\r\n"Misio",  "dog"\r\n', BOTH),
-    "a blank after the separator in quotes": ('name, tag\n"Mordka, old", cat\n', [(2, "Mordka, old", "cat")]),
-    "blanks in one cell, as an export writes them": ("name,tag\n Mordka, cat\n", [(2, " Mordka", " cat")]),
     "blanks and quotes as an export writes them": (
         'name,tag\r\n" ""Mordka""","a, """\r\n"the, ","x\r\n ""y"" z"\r\n',
         [(2, ' "Mordka"', 'a, "'), (3, "the, ", 'x\r\n "y" z')],
@@ -57,16 +46,10 @@ READ: dict[str, tuple[str, Pets]] = {
 NO_NAME = "column 3 has no name: write one into the first line, or empty the column."
 SHAPE = 'the file must be an array of pets, or have one pet on each line, for example {"name": "Rex"}.'
 ENDS = "not JSON (unexpected end of data at character "
-WRAPPER = """{"pets": [
- {"name": "Shadow", "tag": "dog"},
- {"name": "Rocco", "tag": "dog"}
-]}
-"""
 
 # The file, the extension of its name, and its errors with their lines.
 REJECTED: dict[str, tuple[str, str, list[tuple[int, str]]]] = {
     "text in a column without a name": ("name,tag,,\nMordka,cat,3,\nMisio,dog,,\n", "csv", [(2, NO_NAME)]),
-    "text before columns with names": ("name,,,tag\nMordka,,3,cat\n", "csv", [(2, NO_NAME)]),
     "text with another separator": (
         "sep=|\nname|tag\nMordka|cat|3\n",
         "csv",
@@ -81,7 +64,6 @@ REJECTED: dict[str, tuple[str, str, list[tuple[int, str]]]] = {
     "very many columns": ("," * 1000 + "name\n", "csv", [(1, "more than 60 columns: delete all but")]),
     "a line that is too long": ("name,tag\n," + "x,y" * 400_000, "csv", [(2, "longer than 1,048,576 characters.")]),
     "an error below empty rows": ("\n,\nname,status\n,\nRex,gone\n", "csv", [(5, "status must be one of")]),
-    "a list in an object": (WRAPPER, "json", [(1, f"{ENDS}11): {SHAPE}")]),
     "a list in an object on one line": (
         '{"pets": [{"name": "Shadow"}]}',
         "json",
@@ -92,15 +74,5 @@ REJECTED: dict[str, tuple[str, str, list[tuple[int, str]]]] = {
         '{"name": "Rex"}\n{"name": "狗",\n"tag": "dog"}\n{"name": "Tom"}\n',
         "jsonl",
         [(2, f"{ENDS}14): {SHAPE}")],
-    ),
-    "an id that is nested deeply": (
-        '{"name": "Rex", "id": ' + "[" * 1000 + "]" * 1000 + '}\n{"name": ""}\n',
-        "jsonl",
-        [(1, "id must be a UUID"), (2, "name is required.")],
-    ),
-    "a number of many digits in an array": (
-        '[{"name": "Rex", "id": ' + "9" * 5000 + '},\n{"name": ""}]',
-        "json",
-        [(1, "not JSON (number is infinity"), (2, "name is required.")],
     ),
 }

@@ -45,10 +45,7 @@ EMPTY = '{"id": "", "name": "Rex", "tag": "", "status": "", "created_at": ""}'
         (EMPTY, "jsonl", REX | {"tag": None}),
         ('{"name": "Rex", "status": null}', "jsonl", REX),
         ("name,created_by\nRex,\n", "csv", REX | {"created_by": None}),
-        ('{"name": "Rex", "created_by": null}', "jsonl", REX | {"created_by": None}),
-        ("name\n\nRex\n\n", "csv", REX),
         ('\n{"name": "Rex"}\n\n', "jsonl", REX),
-        ('\ufeff\ufeff{"name": "Rex"}', "jsonl", REX),
         ('\ufeff\ufeff\n [{"name": "Rex"}]', "jsonl", REX),
         ('{"name": "Rex"}'.ljust(2**20 - 2) + "\n", "jsonl", REX),
         ("name,created_at\nRex,2026-03-01T14:00:00+02:00\n", "csv", REX | {"created_at": NOW}),
@@ -58,19 +55,12 @@ def test_a_line_has_the_values_that_its_file_gives(text: str, file_format: str, 
     assert [line.values for line in lines(text, file_format)] == [values]
 
 
-def test_lines_are_counted_like_in_a_text_editor() -> None:
-    assert [line.number for line in lines('name,tag\r\n"Rex\nthe\rfirst",dog\r\nTom,\r\n')] == [2, 5]
-
-
 @pytest.mark.parametrize(
     ("column", "value", "error"),
     [
         ("id", "1", "id must be a UUID in lower case with hyphens, or empty for a new pet; got '1'."),
-        ("id", ID.upper(), "id must be a UUID"),
-        ("name", " \u3000", "name must not be blank."),
         ("name", "x" * 256, "name must have at most 255 characters; got 256."),
         ("name", "Re\0x", "name must not contain the NUL character"),
-        ("tag", "x" * 300, "tag must have at most 255 characters; got 300."),
         ("tag", "  ", "tag must not be blank."),
         ("status", "Gone", "status must be one of available, pending, sold; got 'Gone'."),
         ("created_at", "2026-03-01T12:00:00", "created_at must be a time with its offset from UTC, for example 2026-"),
@@ -81,7 +71,6 @@ def test_lines_are_counted_like_in_a_text_editor() -> None:
             "spreadsheet a day like the others, in the format of a date; got '46351'.",
         ),
         ("created_at", "0001-01-01T00:00:00+01:00", "created_at must be a time"),
-        ("created_by", "x" * 256, "created_by must have at most 255 characters; got 256."),
     ],
 )
 def test_the_error_for_an_invalid_value_has_its_column_and_line(column: str, value: str, error: str) -> None:
@@ -136,7 +125,6 @@ LONG = "longer than 1,048,576 bytes: write each pet on a line of its own."
         ("a,b,c,d,e,f,g,h,i,j,k,name\n", "csv", [(1, f"{NAMES}; not {str([*'abcdefghij'])[1:-1]} and 1 more. ")]),
         ('{"name": "Rex", "tagg": "dog"}', "jsonl", [(1, f"unknown 'tagg': there are only {', '.join(COLUMNS)};")]),
         ('{"name": "Rex", "Name": "Tom"}', "jsonl", [(1, "a field is named twice: upper and lower case are")]),
-        ('{"tag": "dog"}\n{"name": null}', "jsonl", [(1, "name is required."), (2, "name is required.")]),
         ("name,tag,status\n  ,  ,gone\nRex,,\n,dog,\n", "csv", [(2, "name"), (2, "tag"), (2, "status"), (4, "name")]),
         ("name,tag\nTom,cat\nRex\n", "csv", [(3, "1 " + IN_QUOTES.format("comma"))]),
         ("name;tag\nTom;cat\nRex;dog;brown\n", "csv", [(3, "3 " + IN_QUOTES.format("semicolon"))]),
@@ -162,7 +150,6 @@ LONG = "longer than 1,048,576 bytes: write each pet on a line of its own."
         ),
         (b'[{"name": "Ren\xe9"}]', "json", [(1, "the text is not UTF-8: save the file")]),
         ('[{"name": ""},\n{"name": Rex},\n{}]', "json", [(1, "name is required."), (2, "not JSON (Expecting value).")]),
-        ("[" * 100_000, "json", [(1, "the JSON is nested too deeply.")]),
         *(
             (f'{{"name": "Rex"}}\n{line}', "jsonl", [(2, NO_OBJECT)])
             for line in ("[]", '"Rex"', "null", '[{"name": "Rex"}]')
