@@ -158,11 +158,11 @@ def as_django_stores_it(value: object) -> object:
     return str(value.astimezone(UTC).replace(tzinfo=None)) if isinstance(value, datetime) else value
 
 
-def log_in(client: httpx.Client, name: str, password: str) -> None:
-    """Log in to the admin with a client of a service."""
+def log_in(client: httpx.Client, name: str, password: str, status: int = 302) -> None:
+    """Log in to the admin with a client of a service, and expect this status."""
     client.get("/admin/login/")
     form = {"username": name, "password": password, "csrfmiddlewaretoken": client.cookies["csrftoken"]}
-    assert client.post("/admin/login/", data=form).status_code == 302
+    assert client.post("/admin/login/", data=form).status_code == status
 
 
 def _assert_response_is_described(response: httpx.Response) -> None:

@@ -81,9 +81,7 @@ def test_nothing_is_lost_by_going_back_a_version_and_forward_again(
         run = [sys.executable, *run_released(released, "reconcile_inventory")]
         recounted = subprocess.run(run, env=service.environment, check=True, capture_output=True, text=True)
         assert recounted.stdout.splitlines()[0] == "available: 4"
-        client.get("/admin/login/")
-        form = {"username": "ada", "password": "a long one", "csrfmiddlewaretoken": client.cookies["csrftoken"]}
-        assert client.post("/admin/login/", data=form).status_code == 500, "the admin of the release lets no one in"
+        log_in(client, "ada", "a long one", status=500)  # the admin of the release lets no one in
         refused = subprocess.run(create_key, env=service.environment, capture_output=True, text=True)
         assert "audit_auditentry" in refused.stderr
 
