@@ -18,6 +18,7 @@ from petservice.apikeys import keys, usage
 from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
 from petservice.apikeys.usage import UsageRecorder
 from tests.concurrent_write import only_on_postgresql, write_before
+from tests.contract.seed import new_keys, seed
 from tests.databases import migrated_database_url
 from tests.service import GUNICORN, SERVE, running_service
 from tests.waiting import wait_until
@@ -72,19 +73,16 @@ def test_requests_with_a_key_are_counted_by_status_with_the_client_of_the_last_o
     assert address == "2001:db8::7"
 
 
-@pytest.mark.parametrize(
-    "fields", [{"revoked_at": NOW}, {"expires_at": NOW}, {"environment": "live"}], ids=lambda fields: next(iter(fields))
-)
-def test_a_rejected_key_is_not_counted(client: Client, key_usage: UsageRecorder, fields: dict[str, object]) -> None:
-    _, plain = APIKey.objects.create_key(name="Acme", **fields)
-    head = plain[:18] + "0" * 35
-    guess = head + keys.checksum(head)
+def test_a_rejected_key_is_not_counted(client: Client, key_usage: UsageRecorder) -> None:
+    plain = seed(new_keys())
+    guessed = plain["write"][:18] + "0" * 35
 
-    for key in (plain, guess):
+    for key in (*map(plain.get, ("revoked", "expired", "foreign")), guessed + keys.checksum(guessed)):
         assert client.get("/v1/pets", headers={"X-API-Key": key}).status_code in (401, 403)
     key_usage.write()
 
-    assert (days(), last_use()) == ({}, (None, None))
+    assert days() == {}
+    assert not APIKey.objects.exclude(last_used_at=None, last_used_address=None).exists()
 
 
 def test_numbers_of_workers_and_days_are_added_and_the_last_use_is_the_latest_of_all(key_usage: UsageRecorder) -> None:
