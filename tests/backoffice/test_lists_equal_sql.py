@@ -11,7 +11,6 @@ from zoneinfo import ZoneInfo
 import pytest
 from axes.models import AccessAttempt
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -22,7 +21,7 @@ from tests.backoffice import unkind_records
 from tests.backoffice.clock import Clock
 from tests.backoffice.pages import csv_rows
 from tests.backoffice.unkind_records import DAY
-from tests.pets.admin.list_model import difference, folded
+from tests.pets.admin.list_model import difference, folded, ordered
 from tests.pets.admin.pet_pages import listed
 
 ZONE = "Africa/Cairo"
@@ -49,13 +48,6 @@ def assert_equal(client: Client, url: str, queries: Iterable[Query], expected: C
         found, ids = listed(client, url, **query), expected(query)
         wrong += difference(query, (found.result_count, [row.pk for row in found.queryset]), (len(ids), ids))
     assert not wrong, "\n".join(wrong)
-
-
-def ordered(table: str, order: str) -> list[Any]:
-    """Return the ids of all rows in an order of the database."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT id FROM {table} ORDER BY {order}")
-        return [pk for (pk,) in cursor.fetchall()]
 
 
 def state_of(key: APIKey, now: datetime) -> str:

@@ -58,7 +58,7 @@ class ListModel:
         self._words = {pet.pk: frozenset([*words(pet.name), *words(pet.tag or "")]) for pet in pets}
         self._days = {pet.pk: pet.created_at.astimezone(ZoneInfo(zone)).date() for pet in pets}
         self._sold_days = {pet.pk: pet.sold_at.astimezone(ZoneInfo(zone)).date() for pet in pets if pet.sold_at}
-        self._ordered = {field: _ids_in_order(order) for field, order in _ORDERS.items()}
+        self._ordered = {field: [*map(str, ordered("pets_pet", order))] for field, order in _ORDERS.items()}
         self._fitting = cache(self._fitting)  # type: ignore[method-assign]
 
     def ids(self, query: Mapping[str, str]) -> list[str]:
@@ -122,8 +122,8 @@ def _begin(wanted: tuple[str, ...], own: frozenset[str]) -> bool:
     return bool(wanted) and all(any(word.startswith(one) for word in own) for one in wanted)
 
 
-def _ids_in_order(order: str) -> list[str]:
-    """Return the ids of all pets in an order of a plain query."""
+def ordered(table: str, order: str) -> list[Any]:
+    """Return the ids of all rows in an order of the database."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT id FROM pets_pet ORDER BY {order}")
-        return [str(pk) for (pk,) in cursor.fetchall()]
+        cursor.execute(f"SELECT id FROM {table} ORDER BY {order}")
+        return [pk for (pk,) in cursor.fetchall()]
