@@ -40,7 +40,6 @@ def requests(key: str) -> dict[str, tuple[bytes, tuple[str, str, int]]]:
         "inventory": (get("/v1/store/inventory", header), ("GET", "/v1/store/inventory", 200)),
         "create": (post(key, PET), ("POST", "/v1/pets", 201)),
         "create once": (post(key, PET, f"Idempotency-Key: {uuid.uuid4()}".encode()), ("POST", "/v1/pets", 201)),
-        "bad body": (post(key, b"{"), ("POST", "/v1/pets", 400)),
         "no key": (get("/v1/pets"), ("GET", "/v1/pets", 401)),
         "unknown path": (get("/v1/dogs", header), ("GET", "no_route", 404)),
         "wrong method": (get("/v1/pets", header, method="DELETE"), ("DELETE", "/v1/pets", 404)),
@@ -53,7 +52,6 @@ def requests(key: str) -> dict[str, tuple[bytes, tuple[str, str, int]]]:
         "login": (get("/admin/login/"), ("GET", "/admin/login/", 200)),
         "static file": (get("/static/backoffice/admin.css"), ("GET", "/static/", 200)),
         "no HTTP": (b"HELO\r\n\r\n", ("other", "invalid_request", 400)),
-        "unreadable target": (get("http://["), ("other", "invalid_request", 400)),
         "long path": (get("/" + "x" * 9000), ("other", "invalid_request", 400)),
         "bad chunk": (get("/v1/pets", header, chunked, method="POST") + b"zz\r\n", ("other", "invalid_request", 400)),
     }
