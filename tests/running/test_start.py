@@ -60,7 +60,7 @@ def test_upload_gets_a_page_if_there_is_no_more_place_for_its_file(tmp_path: Pat
         with service.client() as client:
             log_in(client, "ada", "correct horse")
             form = {"csrfmiddlewaretoken": client.cookies["csrftoken"]}
-            response = client.post("/admin/pets/pet/import/", data=form, files={"import_file": b"x" * 2**19})
+            response = client.post("/admin/pets/pet/import/", data=form, files={"file": b"x" * 2**19})
 
     assert response.status_code == 500
     assert response.headers["Content-Type"].startswith("text/html")

@@ -50,13 +50,12 @@ HEADERS = [
 # Query parameters of the API and of the public pages, then those of the admin, and the fields of its forms.
 PARAMETERS = [b"lang", b"version", b"format", b"script", b"limit", b"after", b"next"]
 ADMIN_PARAMETERS = [
-    *(b"q", b"p", b"o", b"all", b"e", b"status", b"status__exact", b"tag", b"created", b"created_at__gte"),
-    *(b"access__exact", b"environment__exact", b"state", b"use", b"_popup", b"_to_field", b"_facets"),
-    *(b"_changelist_filters", b"term", b"app_label", b"model_name", b"field_name", b"id__in", b"action"),
+    *(b"q", b"p", b"o", b"all", b"e", b"status", b"status__exact", b"tag", b"created_from", b"sold_to", b"creator"),
+    *(b"access__exact", b"environment__exact", b"state", b"use", b"_popup", b"_to_field"),
+    *(b"_changelist_filters", b"id__in", b"action", b"record_type", b"person", b"kind", b"day_from", b"kept_form"),
     *(b"_selected_action", b"select_across", b"index", b"post", b"username", b"password", b"old_password"),
-    *(b"new_password1", b"new_password2", b"name", b"_save", b"_continue", b"access", b"environment", b"resource"),
-    *(b"expires_at", b"overlap", b"requests_per_minute", b"import_file", b"upload", b"next"),
-    *(b"form-TOTAL_FORMS", b"form-INITIAL_FORMS", b"form-0-id", b"form-0-status"),
+    *(b"new_password1", b"new_password2", b"name", b"_save", b"_continue", b"access", b"environment", b"form_token"),
+    *(b"expires_at", b"grace_period", b"requests_per_minute", b"file", b"upload", b"selection", b"next"),
 ]
 # Half of the parameters belong to the API and the public pages. Otherwise the many of the admin would outnumber them.
 PARAMETER = st.sampled_from(PARAMETERS) | st.sampled_from(ADMIN_PARAMETERS)
