@@ -7,22 +7,19 @@ quarter of an hour.
 import os
 import re
 import socket
-from collections.abc import Iterator
 
 import pytest
-from django.conf import settings as django_settings
 from django.contrib.auth.models import User
 from django.test import Client
 from hypothesis import HealthCheck, Phase, given, settings
 
 from pets.models import Pet
 from tests.benchmarks.processes import memory
-from tests.databases import migrated_database_url
 from tests.server import generated
 from tests.server.connections import Client as Connection
 from tests.server.services import booted_workers
 from tests.server.test_smuggling import STATUS
-from tests.service import Service, running_service
+from tests.service import Service
 
 pytestmark = pytest.mark.once
 
@@ -34,18 +31,6 @@ NOISE = 16
 # Seconds without a response after which a request counts as incomplete, and the bytes that complete it.
 RESPONSE_TIMEOUT = 0.3
 COMPLETION = b"\r\n" * 1000
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service with one worker."""
-    folder = tmp_path_factory.mktemp("fuzz")
-    variables = {"WEB_CONCURRENCY": "1", "SECRET_KEY": django_settings.SECRET_KEY}
-    with (
-        migrated_database_url(folder) as url,
-        running_service(folder, DATABASE_URL=url, **variables) as service,
-    ):
-        yield service
 
 
 def staff_headers(service: Service) -> bytes:
@@ -88,8 +73,8 @@ def send_generated_requests(service: Service, credentials: list[bytes], number: 
 
 
 @pytest.mark.long
-def test_every_generated_request_gets_a_response_below_500(service: Service) -> None:
-    worker = booted_workers(service)
+def test_every_generated_request_gets_a_response_below_500(one_worker: Service) -> None:
+    service, worker = one_worker, booted_workers(one_worker)
     key = f"X-API-Key: {service.create_key()}".encode()
     batches = REQUESTS // BATCH
     for number in range(batches):

@@ -3,7 +3,6 @@
 import re
 import socket
 import statistics
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 from pets.models import Pet
 from petservice.server.limits import MAX_CONNECTIONS_OF_ADDRESS
 from petservice.server.messages import ReceivedRequest
-from tests.databases import migrated_database_url
 from tests.redis_server import RedisServer
 from tests.server.busy import Busy, busy_connections
 from tests.server.connections import Client, Connect, get, response_to, scope_of
@@ -67,16 +65,6 @@ def test_connections_of_an_address_are_limited(tmp_path: Path, migrated_url: str
         other.response_to(get("/v1/health"))
         again = connect(service)
         assert again.response_to(get("/v1/health")).status == 200
-
-
-@pytest.fixture(scope="module")
-def one_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    folder = tmp_path_factory.mktemp("one-worker")
-    with (
-        migrated_database_url(folder) as url,
-        running_service(folder, DATABASE_URL=url, WEB_CONCURRENCY="1") as service,
-    ):
-        yield service
 
 
 def pets_of(key: str) -> bytes:
