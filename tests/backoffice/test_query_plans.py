@@ -214,12 +214,6 @@ def test_an_undo_reads_the_items_of_its_own_pets(admin_client: Client, admin_use
         assert "journal_event_" not in plan_of(query)
 
 
-@pytest.fixture
-def many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let each filter have more pets than are read by their keys."""
-    monkeypatch.setattr(sqlite_lists, "_FEW", 0)
-
-
 @sqlite_only
 def test_the_few_pets_of_one_filter_are_read_by_their_keys(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
@@ -253,8 +247,9 @@ def test_the_few_pets_of_one_filter_are_read_by_their_keys(
     ],
 )
 def test_a_list_with_several_conditions_looks_up_what_fits_them_together(
-    admin_client: Client, many: None, query: str, expected: str
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch, query: str, expected: str
 ) -> None:
+    monkeypatch.setattr(sqlite_lists, "_FEW", 0)
     create_pet(name="New York", tag="city")
     for creator in ("key k Acme", "staff ada"):
         Pet.objects.create(name="York", status="sold", created_by=creator)
@@ -268,12 +263,13 @@ def test_a_list_with_several_conditions_looks_up_what_fits_them_together(
 
 @sqlite_only
 def test_a_page_of_a_list_that_many_pets_fit_is_read_in_its_order(
-    admin_client: Client, many: None, monkeypatch: pytest.MonkeyPatch
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those of a tag by the index of tags, because all of them may be older than thousands with the status.
 
     Not those without a tag, because thousands of them may be newer than all with the status.
     """
+    monkeypatch.setattr(sqlite_lists, "_FEW", 0)
     monkeypatch.setattr(bounded_paginator, "MAX_COUNTED", 60)
     values = {"name": "Rex", "status": "sold", "created_by": "key k Acme"}
     Pet.objects.bulk_create(Pet(tag=tag, **values) for tag in (None, "dog", "éclair", "eclair") for _ in range(61))
