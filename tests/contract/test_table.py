@@ -247,10 +247,3 @@ def test_only_a_real_key_that_is_sent_over_plain_http_is_logged_and_by_its_prefi
 
     lines = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert [line.partition("rotate it: ")[2] for line in lines] == ([plain[:PREFIX_LENGTH]] if plain != sent else [])
-
-
-def test_probes_work_over_plain_http(client_transport: ClientTransport, settings: LazySettings) -> None:
-    settings.REQUIRE_HTTPS = True
-
-    for target in ("/v1/health", "/ready"):
-        assert client_transport.send("GET", target, [("Host", "10.0.0.7")]).status == 200, target
