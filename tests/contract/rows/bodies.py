@@ -31,13 +31,9 @@ ROWS = [
         post(f"body {name}", body, 400)
         for name, body in {
             "empty": b"",
-            "trailing garbage": b'{"name":"Rex"}x',
             "NaN": b'{"name":"Rex","x":NaN}',
             "byte order mark": b'\xef\xbb\xbf{"name":"Rex"}',
             "5000 deep in a field": b'{"name":"Rex","x":' + DEEP + b"}",
-            "string": b'"Rex"',
-            "null": b"null",
-            "raw line feed in a string": b'{"name":"R\nx"}',
             "lone surrogate": b'{"name":"\\ud800"}',
         }.items()
     ),
@@ -45,9 +41,7 @@ ROWS = [
         post(f"body in {name}", body, 400, says("not UTF-8"))
         for name, body in {
             "Latin-1": '{"name":"Réx"}'.encode("latin-1"),
-            "UTF-16": '{"name":"Rex"}'.encode("utf-16"),
             "UTF-8 with a surrogate": b'{"name":"\xed\xa0\x80"}',
-            "UTF-8 that is cut off": b'{"name":"R\xc3',
         }.items()
     ),
     *(
@@ -71,16 +65,8 @@ ROWS = [
         )
         for name in ("", "identity", "Identity")
     ),
-    post("blanks around the object", b' \r\n\t{"name":"Rex"}\n', check=creates(name="Rex")),
     post("duplicate fields", b'{"name":"Tom","name":"Rex"}', check=creates(name="Rex")),
     post("escapes", b'{"n\\u0061me":"\\u00e9\\ud83d\\udc15"}', check=creates(name="é🐕")),
-    *(
-        post(f"name in {script}", f'{{"name":"{name}","tag":"{tag}"}}'.encode(), check=creates(name=name, tag=tag))
-        for script, name, tag in [
-            ("Chinese", "小白", "狗"),
-            ("emoji and Latin", "🦜 Żółw", "żółw"),
-        ]
-    ),
     post("huge number in an ignored field", b'{"name":"Rex","x":1e999}', 400),
 ]
 
@@ -113,7 +99,6 @@ BLANK = "%s must not be blank."
 NUL = "%s must not contain the NUL character (\\u0000): leave it out."
 TOO_LONG = "%s must have at most 255 characters; got 256."
 ROWS += [
-    post("name missing", {"tag": "dog"}, 400, says("name")),
     post("empty object", {}, 400, says(NO_NAME)),
     post("name missing, and a wrong tag", {"tag": 5}, 400, says(f"{NO_NAME} {NO_STRING}".replace("%s", "tag"))),
     post("tag null", {"name": "Rex", "tag": None}, 400, says("not null: leave it out if there is none.")),
@@ -124,9 +109,7 @@ ROWS += [
         for name, value, message in [
             ("null", None, "%s must be a string, not null"),
             ("number", 5, NO_STRING),
-            ("decimal", 1.5, NO_STRING),
             ("true", True, NO_STRING.replace("number", "boolean")),
-            ("false", False, NO_STRING.replace("number", "boolean")),
             ("list", ["Rex"], NO_STRING.replace("a number", "an array")),
             ("object", {"x": "Rex"}, NO_STRING.replace("a number", "an object")),
             ("empty", "", BLANK),
@@ -135,25 +118,19 @@ ROWS += [
             ("blank to JSON Schema only", "\ufeff \ufeff", BLANK),
             ("NUL", "R\0x", NUL),
             ("of 256 characters", "x" * 256, TOO_LONG),
-            ("of 255 characters and a blank", "x" * 255 + " ", TOO_LONG),
         ]
     ),
     *(
         post(f"kept: {name}", dict.fromkeys(TEXTS, text), check=creates(**dict.fromkeys(TEXTS, text)))
         for name, text in [
-            ("one character", "x"),
             ("255 characters", "x" * 255),
             ("255 emoji", "🐕" * 255),
             ("blanks around", "  Rex \t\n"),
             ("combining characters", "e\u0301"),
-            ("right to left", "\u202eRex"),
             ("control character", "a\u0001b"),
-            ("not a character", "\uffff"),
             ("markup", "<b>&amp;</b>"),
-            ("digits", "5"),
         ]
     ),
     post("client's id is ignored", {"id": UNKNOWN_ID, "name": "Rex"}, check=creates(name="Rex")),
-    post("client's status is ignored", {"status": "sold", "name": "Rex"}, check=creates(name="Rex")),
     post("unknown fields are ignored", {"name": "Rex", "x": [1], "": None}, check=creates(name="Rex")),
 ]

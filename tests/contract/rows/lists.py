@@ -6,13 +6,10 @@ from tests.contract.rows.row import ODD_TYPES, UNKNOWN_ID, WRITE, get, has_at_mo
 ROWS = [
     get("limit 0", "/v1/pets?limit=0", check=is_empty),
     get("limit 1", "/v1/pets?limit=1", check=has_at_most(1)),
-    get("limit 1000", "/v1/pets?limit=1000", check=has_at_most(1000)),
-    get("limit 1001", "/v1/pets?limit=1001", check=has_at_most(1000)),
     get("limit of 4000 digits", "/v1/pets?limit=" + "9" * 4000, check=has_at_most(1000)),
     get("limit of zeros and 1", "/v1/pets?limit=" + "0" * 3000 + "1", check=has_at_most(1)),
     get("repeated limit, good last", "/v1/pets?limit=x&limit=1", check=has_at_most(1)),
     get("repeated limit, bad last", "/v1/pets?limit=1&limit=x", 400, says("limit")),
-    get("unknown parameter", "/v1/pets?limit=1&color=red", check=has_at_most(1)),
     get("unknown parameter alone", "/v1/pets?page=x&offset=-1&Limit=x", check=has_at_most(100)),
     get("limit with an escaped name", "/v1/pets?l%69mit=1", check=has_at_most(1)),
     get("limit with a blank before its name", "/v1/pets?+limit=1", check=has_at_most(100)),
@@ -25,35 +22,25 @@ ROWS = [
         get(f"limit {name}", f"/v1/pets?limit={text}", 400, says("limit"))
         for name, text in {
             "minus one": "-1",
-            "minus zero": "-0",
             "plus one": "%2B1",
             "blank one": "+1",
-            "one blank": "1%20",
             "one line feed": "1%0A",
             "whole decimal": "1.0",
-            "exponent": "1e2",
-            "hexadecimal": "0x10",
             "underscore": "1_000",
             "empty": "",
-            "letters": "abc",
             "Arabic digits": "%D9%A1%D9%A2",
             "superscript": "%C2%B2",
-            "NUL": "%00",
             "not UTF-8": "%FF",
-            "list": "1,2",
         }.items()
     ),
-    get("limit without a value", "/v1/pets?limit", 400, says("limit")),
     *(
         get(f"after {name}", f"/v1/pets?after={text}", 400, says("after"))
         for name, text in {
-            "empty": "",
             "letters": "abc",
             "in upper case": UNKNOWN_ID.upper(),
             "with a line feed": UNKNOWN_ID + "%0A",
             "with a NUL": UNKNOWN_ID + "%00",
             "without hyphens": UNKNOWN_ID.replace("-", ""),
-            "not UTF-8": "%FF",
         }.items()
     ),
 ]

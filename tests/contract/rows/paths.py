@@ -25,16 +25,11 @@ ROWS += [
         ("unknown", UNKNOWN_ID),
         ("in upper case", UNKNOWN_ID.upper()),
         ("without hyphens", UNKNOWN_ID.replace("-", "")),
-        ("of letters", "rex"),
-        ("NUL", "%00"),
         ("with a NUL", "{pet}%00"),
         ("with a line feed", "{pet}%0A"),
         ("with a blank", "{pet}%20"),
-        ("with a blank in front", "%20{pet}"),
-        ("with a format", "{pet}.json"),
         ("of Unicode", "%F0%9F%90%95"),
         ("of bytes that are not UTF-8", "%FF%FE"),
-        ("of 1000 characters", "x" * 1000),
     ]
 ]
 
@@ -82,12 +77,10 @@ ROWS += [
         ("/v1/health", 200, []),
         ("/ready", 200, []),
         ("/v1/pets", 200, WRITE),
-        ("/v1/pets?limit=1", 200, READ),
         ("/v1/pets?limit=x", 400, WRITE),
         ("/v1/pets/{pet}", 200, WRITE),
         (f"/v1/pets/{UNKNOWN_ID}", 404, WRITE),
         ("/v1/store/inventory", 200, WRITE),
-        ("/v1/store/inventory", 401, []),
         ("/v1/pets", 403, key("foreign")),
     ]
 ]
