@@ -165,13 +165,9 @@ def test_client_that_disconnects_before_the_end_of_its_body_has_status_499(obser
 FORGED = '{"logger": "petservice.requests", "forged": true}'
 INJECTIONS = [
     f"%0d%0a{FORGED}",
-    f"%e2%80%a8{FORGED}",
     f"\u2028{FORGED}",
     f"\x85{FORGED}",
-    f"\t{FORGED}",
     '","forged":true,"x":"',
-    f"\\n{FORGED}",
-    "%00%1b[2J",
     "\ud800",
 ]
 

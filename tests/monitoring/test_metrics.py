@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,6 +15,7 @@ from prometheus_client import CollectorRegistry, Histogram
 
 from petservice import __version__
 from petservice.server import limits
+from tests.faults.test_full_disk import fill
 from tests.monitoring.observed import Observed, folders_of, observed_service
 from tests.monitoring.requests import KINDS, send
 from tests.processes import inside
@@ -172,9 +172,7 @@ def test_full_memory_ends_no_worker(tmp_path: Path, migrated_url: str) -> None:
         workers = service.workers()
         memory = Path(f"/proc/{service.process.pid}/root/dev/shm")
         assert fetch(f"http://{variables['METRICS_BIND']}/metrics").status_code == 200, "no file is incomplete"
-        with suppress(OSError), (memory / "full").open("wb", buffering=0) as file:
-            while file.write(b"x" * 4096):
-                pass
+        fill(memory)
         assert shutil.disk_usage(memory).free == 0
         key = service.create_key()
         for _ in range(3):  # each on a connection of its own, so that both workers get some
