@@ -71,7 +71,6 @@ def test_an_unclear_or_impossible_choice_creates_no_key(admin_client: Client, se
 @pytest.mark.parametrize(
     ("days", "is_replaced", "new_days", "error"),
     [
-        (10, False, 1, None),
         (10, False, 100, None),
         (10, False, None, None),
         (-1, False, -1, None),  # only the name of the expired key changes

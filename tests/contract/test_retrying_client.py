@@ -161,11 +161,9 @@ def client(url: str, key: str = "pets_test_key") -> httpx.Client:
 @pytest.mark.parametrize(
     "steps",
     [
-        [],
         [failure(500), failure(503), Fault.DROPPED, Fault.LOST],
         [Fault.LOST, failure(409, retry_after="1"), failure(502), failure(504)],
         [failure(429, retry_after="17"), failure(429, retry_after="1")],
-        [Fault.CUT_SHORT],
         [Fault.LOST, Fault.CUT_SHORT, Fault.LOST, Fault.CUT_SHORT],
         [Fault.LATE],
     ],

@@ -89,7 +89,6 @@ def test_only_a_trusted_proxy_reports_address_and_scheme(peer: str | None, allow
 
 
 def test_star_trusts_every_peer_but_only_the_last_entry_of_the_header() -> None:
-    assert found(FORGED, CLIENT, "*") == CLIENT
     assert found(PROXY, f"{FORGED}, {CLIENT}", "*") == CLIENT
     assert found(PROXY, f"{FORGED}, {CLIENT}, {OUTER_PROXY}", f"*,{OUTER_PROXY}") == CLIENT
 
