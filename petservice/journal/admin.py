@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
-from django.db.models import F
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
@@ -16,7 +15,7 @@ from petservice.admin_pages.mixins import AdministratorsOnly, ReadOnlyPages
 from petservice.admin_pages.staff_page import staff_page
 from petservice.journal.event_filters import EventFilterForm
 from petservice.journal.models import Event, EventQuerySet
-from petservice.journal.record_pages import page_of
+from petservice.journal.record_pages import items_of, page_of
 from petservice.journal.recording import COMMAND, add_event
 
 # Maximum number of events of a file, which the server sends as a whole: about 20 MB, made in a few seconds.
@@ -59,9 +58,7 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
         event = self.get_object(request, object_id)
         if event is None:
             raise Http404
-        # Not by the key alone, because PostgreSQL may walk the items of all events if most events have many.
-        items = event.items.select_related("event").order_by(F("pk") + 0)
-        context = page_of(request, items) | {"opts": self.opts, "event": event}
+        context = page_of(request, items_of(event)) | {"opts": self.opts, "event": event}
         return staff_page(request, "admin/journal/event/page.html", str(event)[:100], context)
 
     def export_view(self, request: HttpRequest) -> HttpResponse:

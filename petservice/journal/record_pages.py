@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db import connection
-from django.db.models import Exists, Model, OuterRef, QuerySet
+from django.db.models import Exists, F, Model, OuterRef, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
@@ -71,6 +71,12 @@ class JournalPages(admin.ModelAdmin):
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show what happened to a record on all pages, newest first, also after its end."""
         return history_page(request, self.opts, object_id, self.get_object(request, object_id))
+
+
+def items_of(event: Event) -> QuerySet[Item]:
+    """Return the records of an event, in the order in which they were recorded."""
+    # Not by the key alone, because PostgreSQL may walk the items of all events if most events have many.
+    return event.items.select_related("event").order_by(F("pk") + 0)
 
 
 def page_of(request: HttpRequest, rows: QuerySet[Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from petservice.admin_pages.staff_page import staff_page
 from petservice.admin_pages.wording import first_names
 from petservice.api.validators import is_key
 from petservice.journal.models import Event
+from petservice.journal.record_pages import items_of, page_of
 from petservice.journal.templatetags.journal import isolated
 
 # Maximum number of pets that change without a confirmation: about what a person can check in the list.
@@ -94,7 +95,9 @@ class UndoAdmin(ReadOnlyPages):
         changes = "admin:pets_recentchange_changelist" if self.has_view_permission(request) else "admin:index"
         if change and not change.undone_by_id and request.method != "POST":
             until = change.at + RecentChange.UNDO_PERIOD
-            context = {"opts": self.opts, "change": change, "until": until, "changes": changes}
+            context = page_of(request, items_of(change)) if self.has_view_permission(request) else {}
+            context |= {"opts": self.opts, "event": change, "until": until, "changes": changes}
+            context["filters"] = {"_changelist_filters": request.GET.get("_changelist_filters", "")}
             return staff_page(request, "admin/pets/recentchange/undo.html", "Undo this change?", context)
         undone = undo.undo(request, change.pk) if change and request.method == "POST" else None
         if undone is None:

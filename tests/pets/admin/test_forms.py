@@ -89,6 +89,7 @@ def test_an_account_that_may_add_pets_and_see_none_gets_to_the_dashboard_and_may
     assert messages(again) == ["This form was sent already, and has added “Rex”."]
     asked = clerk.get(undo_url(added)).content.decode()
     assert f'href="{reverse("admin:index")}" class="button secondary">No, keep it' in asked
+    assert "Added." not in asked  # which the list of the pets says of each
     undone, late = (sent(clerk, undo_url(added), {}) for _ in range(2))
     assert messages(undone) == ["The change of 1 pet is undone."]
     assert messages(late) == [TOO_LATE]
