@@ -140,7 +140,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, JournalP
         if not form.is_valid():
             return self._form_page(request, "Add API key", "Save", form=form)
         api_key, plain = APIKey.objects.create_key(**form.cleaned_data, created_by=request.user)
-        add_event(request, Event.Kind.KEY_CREATED, target=api_key, message=api_key.summary())
+        add_event(request, Event.Kind.KEY_CREATED, target=api_key, message=f"Created. {api_key.summary()}")
         return self._show_once(request, api_key, plain)
 
     def _show_once(self, request: HttpRequest, api_key: APIKey, plain: str) -> HttpResponse:

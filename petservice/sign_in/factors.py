@@ -58,7 +58,7 @@ def set_up(request: HttpRequest, key: str, code: str) -> tuple[TOTPDevice, list[
             transaction.set_rollback(True)  # django-otp saves a failure, and with it the device
             return None
         codes = _new_recovery_codes(user)
-        add_event(request, Event.Kind.SECOND_FACTOR, target=user, message="Set up.")
+        add_event(request, Event.Kind.SECOND_FACTOR, target=user, message="Second factor set up.")
         return device, codes
 
 

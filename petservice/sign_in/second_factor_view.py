@@ -28,7 +28,7 @@ def second_factor(request: HttpRequest) -> HttpResponse:
     if "renew" in request.POST:
         return _show_codes(request, factors.renew_recovery_codes(request))
     if "remove" in request.POST:
-        factors.remove(request, request.user, message="Removed.")
+        factors.remove(request, request.user, message="Second factor removed.")
         messages.success(request, "The second factor was removed. The next login needs only your password.")
         return HttpResponseRedirect(request.get_full_path())
     if request.method == "POST":

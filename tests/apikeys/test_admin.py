@@ -123,7 +123,7 @@ def message() -> str:
 def test_events_of_a_key_are_recorded_with_old_and_new_values(admin_client: Client) -> None:
     admin_client.post(ADD, FORM | {"access": "read"})
     key = APIKey.objects.get()
-    assert message() == "Read only, no limit, does not expire."
+    assert message() == "Created. Read only, no limit, does not expire."
     assert entries() == [(Kind.KEY_CREATED, "admin", str(key), 1)]
 
     admin_client.post(page_of(key), FORM | {"name": "Acme Ltd"})
