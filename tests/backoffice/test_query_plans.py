@@ -196,8 +196,7 @@ sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreS
 def test_the_history_of_a_pet_uses_the_index_of_records(plans: Plans) -> None:
     (history,) = [plans[url] for url in plans if url.endswith("/history/")]
     items = [plan for query, plan in history.items() if 'FROM "journal_item"' in query]
-    assert items
-    assert [plan for plan in items if "journal_record" not in plan] == []
+    assert {re.search("journal_record|$", plan)[0] for plan in items} == {"journal_record"}
 
 
 @sqlite_only
