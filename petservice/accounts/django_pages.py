@@ -17,6 +17,7 @@ from petservice.admin_pages.merging_form import MergingForm
 from petservice.admin_pages.mixins import AdministratorsOnly, BoundedSearch
 from petservice.journal.models import Event
 from petservice.journal.record_pages import JournalPages
+from petservice.journal.sentences import changes_of_form
 
 # The imports above have registered them.
 admin.site.unregister([User, Group, StaticDevice, TOTPDevice])
@@ -64,6 +65,11 @@ class GroupPages(_DjangoPages, GroupAdmin):
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         help_texts = {"name": _KEPT.format(obj)} if _is_role(obj) else {}
         return super().get_form(request, obj, change, help_texts=help_texts, **kwargs)
+
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
+        """Describe a change, or the permissions of a new group, which nothing else tells once they have changed."""
+        text = super().construct_change_message(request, form, formsets, add)
+        return f"{text} {changes_of_form(form, 'permissions')}" if add and form.cleaned_data["permissions"] else text
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_delete_permission(request, obj) and not _is_role(obj)

@@ -64,13 +64,14 @@ def test_a_group_with_a_name_in_use_is_saved_with_another_name_and_the_chosen_pe
     chosen, group = Permission.objects.get(codename="view_pet"), Group.objects.create(name="Vets")
     page = reverse("admin:auth_group_change", args=[group.pk])
     fields = read(admin_client, page, "group_form") | {"permissions": chosen.pk}
-    other = Group.objects.create(name="Nurses")
+    send(admin_client, reverse("admin:auth_group_add"), {"name": "Nurses", "permissions": chosen.pk})
 
-    refused = admin_client.post(page, fields | {"name": other.name})
+    refused = admin_client.post(page, fields | {"name": "Nurses"})
     send(admin_client, page, fields_of(refused, "group_form") | {"name": "Doctors"})
 
     assert [*Group.objects.get(name="Doctors").permissions.all()] == [chosen]
-    event = Event.objects.with_record().latest("pk")
+    _, added, event = Event.objects.with_record().order_by("pk")
+    assert added.message.startswith("Added. Permissions: added “")
     assert (event.kind, event.record_type, event.record_id) == ("changed", "auth.group", str(group.pk))
     assert event.message.startswith("Name changed from “Vets” to “Doctors”. Permissions: added “")
     kept = "While the page was open, someone else changed the name to “Doctors”. That change was kept."
