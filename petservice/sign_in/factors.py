@@ -78,10 +78,12 @@ def _locked_account(request: HttpRequest) -> Any:
 
 
 def _new_recovery_codes(user: Any) -> list[str]:
-    # The device is kept, because sessions refer to it that have begun with one of its codes.
-    device, _ = StaticDevice.objects.get_or_create(user=user, name="Recovery codes")
+    # The device is kept, because sessions refer to it that have begun with one of its codes. Only the first one counts,
+    # which django-otp's command addstatictoken may have made.
+    device = StaticDevice.objects.filter(user=user).first()
+    device = device or StaticDevice.objects.create(user=user, name="Recovery codes")
     codes = [b32encode(secrets.token_bytes(_RECOVERY_BYTES)).decode().lower() for _ in range(RECOVERY_CODES)]
-    device.token_set.all().delete()
+    StaticToken.objects.filter(device__user=user).delete()
     StaticToken.objects.bulk_create([StaticToken(device=device, token=_digest(code)) for code in codes])
     return ["-".join(code[start : start + 4] for start in range(0, len(code), 4)) for code in codes]
 

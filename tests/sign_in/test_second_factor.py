@@ -70,16 +70,15 @@ def test_a_login_needs_the_password_and_the_code(app: Authenticator) -> None:
 
 
 def test_a_recovery_code_works_once_in_place_of_a_code_and_is_recorded(ada: User) -> None:
+    ada.staticdevice_set.create(name="Backup Code")  # by django-otp's command addstatictoken
     _, codes = set_up(logged_in(ada))
 
     assert log_in(code=codes[3].upper()).status_code == 302
     assert log_in(code=codes[3]).status_code != 302
     assert log_in(code=codes[4].replace("-", " ")).status_code == 302
     entries = Event.objects.filter(kind="second_factor", message__startswith="Recovery code used")
-    assert [(entry.account, entry.address, entry.message[-7:]) for entry in entries] == [
-        (ada, HERE, "8 left."),
-        (ada, HERE, "9 left."),
-    ]
+    assert {(entry.account, entry.address) for entry in entries} == {(ada, HERE)}
+    assert [entry.message[-7:] for entry in entries] == ["8 left.", "9 left."]
 
 
 @pytest.mark.usefixtures("app")
