@@ -118,7 +118,7 @@ class PetChangeList(BoundedChangeList):
 
     @property
     def order_of_index(self) -> str:
-        """Return the order, or that of creation, which is the same if all pets of the list have one status, or no sale."""
+        """Return the order, or that of creation, which is the same if all pets have one status, and none a sale."""
         if STATUS not in self.filters:
             return self.order
         order = self.order.replace("status", "created_at")
