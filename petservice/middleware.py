@@ -1,4 +1,4 @@
-"""The service's middleware: request ids, the error envelope, page policy, time zone, HTTPS and host, migrations.
+"""The service's middleware: request ids, the error envelope, pages, HTTPS and host, migrations.
 
 The server calls some of its functions for requests that do not reach the middleware.
 """
@@ -102,21 +102,14 @@ class EnvelopeMiddleware(MiddlewareMixin):
         return cast(HttpResponse, response)  # only pages are streamed
 
 
-class PagePolicyMiddleware(CSPMiddleware):
-    """Middleware that sends the Content-Security-Policy with every page, and skips the API."""
+class PageMiddleware(CSPMiddleware):
+    """Middleware that sends the Content-Security-Policy with every page, whose times are in the store's time zone."""
 
     def __call__(self, request: HttpRequest) -> Any:
-        return super().__call__(request) if _is_page(request) else self.get_response(request)
-
-
-class TimeZoneMiddleware(MiddlewareMixin):
-    """Middleware that shows and reads the times of pages in the store's time zone. The API stays in UTC."""
-
-    def __call__(self, request: HttpRequest) -> Any:
-        if request.path_info.startswith(paths.API):
+        if not _is_page(request):
             return self.get_response(request)
         with timezone.override(settings.STORE_TIME_ZONE):
-            return self.get_response(request)
+            return super().__call__(request)
 
 
 class TransportMiddleware(MiddlewareMixin):

@@ -40,8 +40,7 @@ MIDDLEWARE = [
     # First, so that the responses and exceptions of all others get the error envelope.
     "petservice.middleware.EnvelopeMiddleware",
     # Before all that may refuse a page, because the refusal is a page and needs the policy too.
-    "petservice.middleware.PagePolicyMiddleware",
-    "petservice.middleware.TimeZoneMiddleware",
+    "petservice.middleware.PageMiddleware",
     "petservice.middleware.TransportMiddleware",
     "petservice.middleware.PendingMigrationsMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -74,7 +73,7 @@ TEMPLATES = [
 ]
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-# The API, logs and commands run in UTC. Pages run in the store's zone (petservice.middleware.TimeZoneMiddleware).
+# The API, logs and commands run in UTC. Pages run in the store's zone (petservice.middleware.PageMiddleware).
 TIME_ZONE = "UTC"
 FORMAT_MODULE_PATH = "petservice.configuration.formats"
 
@@ -125,7 +124,7 @@ SECURE_HSTS_SECONDS = 31_536_000 if REQUIRE_HTTPS else 0  # a year
 # Browsers apply this header over HTTPS and at loopback addresses only, and log a warning elsewhere.
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin" if REQUIRE_HTTPS else None
 CSRF_FAILURE_VIEW = "petservice.backoffice.error_views.csrf_failure"
-# The policy that PagePolicyMiddleware sends. Pages may load files of this host, and the data: images in Swagger UI's
+# The policy that PageMiddleware sends. Pages may load files of this host, and the data: images in Swagger UI's
 # style sheet. Inline scripts, inline styles and eval are forbidden.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

@@ -1,6 +1,6 @@
 """The store's time zone: its days as ranges of time, and its times as texts that name the zone.
 
-Pages run in this zone (petservice.middleware.TimeZoneMiddleware). The API, logs and commands run in UTC.
+Pages run in this zone (petservice.middleware.PageMiddleware). The API, logs and commands run in UTC.
 """
 
 from datetime import UTC, date, datetime, time, timedelta

@@ -30,7 +30,7 @@ from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.api.readiness import CHECK_TIMEOUT, NO_ANSWER, WATCH_INTERVAL, readiness
 from petservice.backoffice.error_views import server_error
 from petservice.client_address import address_of
-from petservice.middleware import PagePolicyMiddleware, with_standard_headers
+from petservice.middleware import PageMiddleware, with_standard_headers
 from petservice.monitoring.access_log import current_record
 from petservice.monitoring.counters import count
 from petservice.monitoring.logs import request_id
@@ -248,4 +248,4 @@ class Application:
 
 def _without_middleware(request: ReceivedRequest, response: HttpResponse) -> Response:
     """Add the headers of the middleware, which has not seen the request, and return the response."""
-    return encoded(with_standard_headers(PagePolicyMiddleware(lambda _: response)(request), request.id))
+    return encoded(with_standard_headers(PageMiddleware(lambda _: response)(request), request.id))
