@@ -112,10 +112,11 @@ class PageMiddleware(CSPMiddleware):
             return super().__call__(request)
 
 
-class TransportMiddleware(MiddlewareMixin):
+class RefusalMiddleware(MiddlewareMixin):
     """Middleware that refuses plain HTTP where HTTPS is required, then unknown hosts, then forms not in UTF-8.
 
-    Browsers send forms in UTF-8. Other encodings can contain characters that no database can store.
+    Browsers send forms in UTF-8. Other encodings can contain characters that no database can store. Last, it refuses
+    pages of the admin while migrations are pending.
     """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
@@ -140,13 +141,6 @@ class TransportMiddleware(MiddlewareMixin):
             return error_response(400, message)
         if _is_page(request) and (request.content_params or {}).get("charset", "utf-8").lower() != "utf-8":
             raise BadRequest("The form is not in UTF-8.")
-        return None
-
-
-class PendingMigrationsMiddleware(MiddlewareMixin):
-    """Middleware that refuses admin pages while migrations are pending."""
-
-    def process_request(self, request: HttpRequest) -> HttpResponse | None:
         if request.path_info.startswith(paths.ADMIN) and readiness.has_pending_migrations():
             return failure_page(500, "Being updated", BEING_UPDATED)
         return None

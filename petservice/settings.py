@@ -41,8 +41,7 @@ MIDDLEWARE = [
     "petservice.middleware.EnvelopeMiddleware",
     # Before all that may refuse a page, because the refusal is a page and needs the policy too.
     "petservice.middleware.PageMiddleware",
-    "petservice.middleware.TransportMiddleware",
-    "petservice.middleware.PendingMigrationsMiddleware",
+    "petservice.middleware.RefusalMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -117,7 +116,7 @@ OTP_TOTP_THROTTLE_FACTOR, OTP_STATIC_THROTTLE_FACTOR = 0.001, 0
 SESSION_COOKIE_AGE = 12 * 3600
 
 # The scheme comes from the server, or from the trusted proxies (petservice.wsgi).
-# TransportMiddleware refuses plain HTTP where HTTPS is required, and never redirects.
+# RefusalMiddleware refuses plain HTTP where HTTPS is required, and never redirects.
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = REQUIRE_HTTPS
 CSRF_COOKIE_HTTPONLY = True
 SECURE_HSTS_SECONDS = 31_536_000 if REQUIRE_HTTPS else 0  # a year
