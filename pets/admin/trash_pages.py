@@ -7,9 +7,11 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from pets import trash
-from pets.admin.changes.selection import within_limit
+from pets.admin.changes.selection import CHECKBOX, within_limit
 from pets.admin.lists.columns import created_by_api, status_badge
 from pets.models import Pet, TrashedPet
 from pets.models.pet import count_of_pets
@@ -41,6 +43,9 @@ class TrashAdmin(ReadOnlyPages):
     rows_name = "deleted pets"
     empty_list = "The trash is empty. A deleted pet stays here for 30 days, and can be put back."
     list_per_page = 50
+
+    def action_checkbox(self, trashed: TrashedPet) -> SafeString:
+        return format_html(CHECKBOX, ACTION_CHECKBOX_NAME, trashed.pk, trashed.record_name)
 
     def tag(self, trashed: TrashedPet) -> str:
         return trashed.pet.tag or self.get_empty_value_display()

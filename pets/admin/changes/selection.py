@@ -25,9 +25,10 @@ from petservice.journal.sentences import quoted
 # The field of lists, menus and confirmation pages that holds pets with the versions that they show. A confirmation page
 # has one field for all pets, because Django limits the number of fields.
 FIELD = "selection"
-# Django's own checkbox, whose template would take a tenth of the time of a list, and with the version of the pet.
-_CHECKBOX = (
-    '<input type="checkbox" name="{}" value="{}:{}" class="action-select" '
+# Django's own checkbox, whose template would take a tenth of the time of a list. Browsers that restore ticks after Back
+# restore them by position, and another pet may be there now.
+CHECKBOX = (
+    '<input type="checkbox" name="{}" value="{}" class="action-select" autocomplete="off" '
     'aria-label="Select this object for an action - {}">'
 )
 
@@ -36,8 +37,8 @@ Selection = dict[str, int]
 
 
 def checkbox(pet: Pet) -> SafeString:
-    """Return the checkbox of a row."""
-    return format_html(_CHECKBOX, FIELD, pet.pk, pet.version, pet.name)
+    """Return the checkbox of a row, with the version of the pet."""
+    return format_html(CHECKBOX, FIELD, f"{pet.pk}:{pet.version}", pet.name)
 
 
 def selected(request: HttpRequest, queryset: QuerySet[Any]) -> Selection | None:

@@ -71,7 +71,9 @@ def test_a_deleted_pet_leaves_the_api_and_the_counts_and_is_put_back_from_its_pa
     assert api.get("/v1/pets").json() == []
     assert api.get(f"/v1/pets/{rex.pk}").status_code == 404
     assert inventory_counts()["sold"] == 0
-    assert "_selected_action" not in fields_of(staff.get(TRASH), "changelist-form")  # only of rows that are ticked
+    page = staff.get(TRASH)
+    assert "_selected_action" not in fields_of(page, "changelist-form")  # only of rows that are ticked
+    assert b'class="action-select" autocomplete="off"' in page.content  # so that browsers tick no other row
     newer = (row_of(rex).before or {}) | {"field_of_the_next_version": "x"}
     TrashedPet.objects.update(before=newer)  # by a newer version, which runs beside this one during an upgrade
     page = staff.get(detail(rex))
