@@ -22,8 +22,9 @@ def database_settings(url: str, *, data_dir: Path) -> dict[str, Any]:
         return _sqlite(data_dir / "petservice.sqlite3")
     scheme = url.partition("://")[0] if "://" in url else ""
     if scheme == "sqlite":
-        # With two slashes instead of three, the URL names a host, not a file.
-        return _sqlite(Path(url.removeprefix("sqlite:///") if url.startswith("sqlite:///") else ""))
+        # With two slashes instead of three, the URL names a host, not a file. Parameters would be a part of the name.
+        is_file = url.startswith("sqlite:///") and "?" not in url
+        return _sqlite(Path(url.removeprefix("sqlite:///") if is_file else ""))
     if scheme in ("postgres", "postgresql"):
         return _postgresql(url)
     raise ValueError(
@@ -34,7 +35,7 @@ def database_settings(url: str, *, data_dir: Path) -> dict[str, Any]:
 
 def _sqlite(path: Path) -> dict[str, Any]:
     if path.name in ("", ":memory:"):
-        raise ValueError(f"DATABASE_URL must name a file for SQLite, for example {_SQLITE_EXAMPLE}")
+        raise ValueError(f"DATABASE_URL must name a file for SQLite, without parameters, for example {_SQLITE_EXAMPLE}")
     return {
         "ENGINE": "petservice.db.sqlite",
         "NAME": path,

@@ -19,6 +19,7 @@ MALFORMED = "DATABASE_URL is not a PostgreSQL URL; write for example postgres://
         ("pets.sqlite3", "DATABASE_URL begins with 'no scheme', but only SQLite and PostgreSQL"),
         ("sqlite://", "DATABASE_URL must name a file for SQLite"),
         ("sqlite:///:memory:", "DATABASE_URL must name a file for SQLite"),
+        ("sqlite:////srv/pets.sqlite3?timeout=20", "DATABASE_URL must name a file for SQLite, without parameters"),
         (f"postgres://ada:{SECRET}@localhost", "DATABASE_URL names no database"),
         (f"postgres://ada:{SECRET}@db.example.com/pets?no_such_option=1", MALFORMED),
         (f"postgres://ada:{SECRET}/9@localhost/pets", "DATABASE_URL has a port that is no number; write for"),
