@@ -1,8 +1,9 @@
 // Keeps a form the same one when someone comes back to it by the Back button. Browsers then restore what was typed, on a
-// page that the server makes anew, with another token and with the present values of the record.
+// page that the server makes anew, with another token, the present values of the record and the present rows of a list.
 "use strict";
 
 {
+    const boxes = () => [...document.querySelectorAll(".action-select")];
     const hidden = () => [...document.querySelectorAll("[name^=initial-]")];
     const form = hidden()[0]?.form;
     const keepValues = () => {
@@ -33,8 +34,16 @@
         addEventListener("pageshow", () => {
             if (form && history.state?.first) restoreValues();
             keepValues();
+            const ticked = history.state?.ticked ?? [];
+            boxes().filter(({value, checked}) => ticked.includes(value) !== checked).forEach((box) => box.click());
         }, {once: true});
     }
+
+    // The rows that were ticked, by their records and their versions. Browsers would tick those at the same places.
+    document.addEventListener("click", () => {
+        const ticked = boxes().filter(({checked}) => checked).map(({value}) => value);
+        if (boxes().length) history.replaceState({...history.state, ticked}, "");
+    });
 
     // A form that is sent again without a change has the same token, and adds nothing.
     document.addEventListener("submit", ({target}) => {
