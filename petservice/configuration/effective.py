@@ -8,11 +8,12 @@ from petservice.configuration.environment import env
 
 # A password in a URL or in a list of parameters.
 _PASSWORD = re.compile(r"(://[^:/@]*:)(?:[^?]*|[^/]*)(?=@)|(password=)('[^']*'|[^\s&]*)", re.IGNORECASE)
-# What the service uses in place of an empty variable.
+# What the service uses in place of a missing or empty variable.
 _USED = {
     "ALLOWED_HOSTS": ",".join(environment.ALLOWED_HOSTS),
     "DATABASE_URL": f"sqlite:///{environment.DATABASES['default'].get('NAME', '')}",
     "PETSERVICE_DATA_DIR": environment.DATA_DIR,
+    "PORT": "127.0.0.1:8000",
 }
 
 
@@ -27,4 +28,4 @@ def effective_settings() -> list[dict[str, str]]:
 def _shown(name: str, value: object) -> str:
     if name == "SECRET_KEY":
         return "****"
-    return _PASSWORD.sub(r"\1\2****", str(value) or str(_USED.get(name, "")))
+    return _PASSWORD.sub(r"\1\2****", str(_USED.get(name, "") if value in ("", None) else value))

@@ -173,8 +173,9 @@ for _name, _path in _TLS_FILES.items():
 # At least two workers, also on one core, so that one responds while the other starts or is replaced.
 WORKERS = env.int("WEB_CONCURRENCY", max(2, min(os.cpu_count() or 1, 8)), validate=validate.Range(min=1, max=9999))
 
-# gunicorn reads this one itself.
-env.int("PORT", 8000, validate=validate.Range(min=1, max=65535))
+# gunicorn reads these itself.
+env.int("PORT", None, validate=validate.Range(min=1, max=65535))
+env.str("GUNICORN_CMD_ARGS", "")
 
 try:
     env.seal()

@@ -171,14 +171,16 @@ def test_settings_have_their_sources_and_no_secrets(tmp_path: Path) -> None:
     url = f"postgres://ada:s3:cr3t@127.0.0.1:{free_port()}/pets?password=hunter2"
     redis = f"redis://:t0ps3cr3t@127.0.0.1:{free_port()}/0"
 
-    ended = manage("doctor", DATABASE_URL=url, REDIS_URL=redis, SECRET_KEY="k3y" * 20, DEBUG="perhaps")
+    variables = {"SECRET_KEY": "k3y" * 20, "DEBUG": "perhaps", "GUNICORN_CMD_ARGS": "--bind localhost:9"}
+    ended = manage("doctor", DATABASE_URL=url, REDIS_URL=redis, **variables)
 
     assert ended.returncode == 2
     assert not re.search("cr3t|hunter2|k3y", ended.stdout + ended.stderr)
-    for line in ("postgres://ada:****@127.0.0.1", "?password=****  (environment)", "redis://:****@"):
+    for line in ("postgres://ada:****@127.0.0.1", "=****  (environment)", "redis://:****@", "localhost:9  (env"):
         assert line in ended.stdout
     workers = max(2, min(os.cpu_count() or 1, 8))
     defaults = {"PETSERVICE_AUDIT_DAYS": 730, "ALLOWED_HOSTS": "localhost,127.0.0.1,[::1]", "WEB_CONCURRENCY": workers}
+    defaults |= {"PORT": "127.0.0.1:8000"}
     for name, value in defaults.items():
         assert re.search(rf"^{name} +{re.escape(str(value))}  \(default\)$", ended.stdout, re.MULTILINE)
     found = [line.split()[1] for line in ended.stdout.splitlines() if line.startswith("error")]
