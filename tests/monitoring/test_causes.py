@@ -15,6 +15,7 @@ from psycopg import errors
 
 from pets.models import Pet
 from petservice.apikeys.models import APIKey
+from petservice.monitoring.counters import take
 from petservice.monitoring.database_calls import kind_of_error
 from petservice.monitoring.metrics import MAX_KEYS
 from petservice.server.limits import PAGE_THREADS
@@ -74,6 +75,17 @@ def test_failed_calls_of_the_database_are_counted_on_both_paths(causes: Observed
         causes.service.execute("ALTER TABLE hidden RENAME TO apikeys_apikey")
 
     wait_until(lambda: causes.sample("petservice_database_errors_total", kind="other") > before)
+
+
+def test_a_failed_connection_of_django_is_counted() -> None:
+    unreachable = connection.copy()
+    unreachable.settings_dict["NAME"] = "/missing/pets"
+    take()
+
+    with pytest.raises(unreachable.Database.OperationalError):
+        unreachable.connect()
+
+    assert take()["database_errors", {"sqlite": "other", "postgresql": "connection"}[connection.vendor]] == 1
 
 
 @pytest.mark.django_db(transaction=True)

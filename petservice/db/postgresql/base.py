@@ -15,6 +15,7 @@ from django.db.backends.postgresql import base, schema
 from psycopg.errors import DeadlockDetected
 
 from petservice.db.backend import Batches, RecordingSchemaEditor, time_limit
+from petservice.monitoring.database_calls import database_call
 
 logger = logging.getLogger(__name__)
 
@@ -104,6 +105,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         # The later of two values of an option counts.
         return parameters | {"options": f"{_SESSION} {parameters.get('options', '')}".strip()}
 
+    @database_call("django")
     def get_new_connection(self, conn_params: dict[str, Any]) -> TimeLimitedConnection:
         own = _OPTIONS_OF_COMMANDS if time_limit.get() is None else _OPTIONS_OF_REQUESTS
         try:

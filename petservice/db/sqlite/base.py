@@ -15,6 +15,7 @@ from django.db import OperationalError
 from django.db.backends.sqlite3 import base, schema
 
 from petservice.db.backend import Batches, RecordingSchemaEditor
+from petservice.monitoring.database_calls import database_call
 
 # The suffix of the file of a database whose data has moved.
 MOVED = ".moved"
@@ -102,6 +103,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     SchemaEditorClass = DatabaseSchemaEditor
 
+    @database_call("django")
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         path = Path(self.settings_dict["NAME"])
         moved = Path(f"{path.resolve()}{MOVED}")
