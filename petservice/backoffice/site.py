@@ -7,11 +7,12 @@ from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.messages.middleware import MessageMiddleware
 from django.core.exceptions import BadRequest, FieldDoesNotExist, PermissionDenied, ValidationError
-from django.db import DataError, IntegrityError
+from django.db import DataError, IntegrityError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.safestring import mark_safe
+from psycopg.errors import DeadlockDetected
 
 from petservice.admin_pages.mixins import AdministratorsOnly
 from petservice.admin_pages.staff_page import staff_page
@@ -26,6 +27,9 @@ _MENU = ("pets", "apikeys", "accounts", "journal")
 # The errors of values that no form has validated. SQLite overflows where PostgreSQL has an error of the data.
 _INVALID = (ValidationError, DataError, OverflowError, FieldDoesNotExist)
 
+# Maximum number of times that a request is tried that other writers make fail.
+_MAX_TRIES = 3
+
 
 class PetServiceAdminSite(admin.AdminSite):
     """The admin site of this service."""
@@ -39,7 +43,8 @@ class PetServiceAdminSite(admin.AdminSite):
         """Wrap an admin view so that a required login, a recent one for some changes, or second factor comes first.
 
         An invalid value in the URL or in a selected row is a bad request. An action that the account does not have is
-        refused. A request that fails because another one has just written the same is repeated, and finds it then.
+        refused. A request that fails because another one has just written the same is repeated, and finds it then. One
+        that a deadlock ends is repeated twice, because the other one may still be writing at the second try.
         """
         name: str = getattr(view, "__name__", "")
         pages: Any = getattr(view, "__self__", None)
@@ -58,11 +63,14 @@ class PetServiceAdminSite(admin.AdminSite):
                     # Django would show the list again without a message, for example after the loss of the permission.
                     if action and action not in pages.get_actions(request):
                         raise PermissionDenied
-                try:
-                    return view(request, *args, **kwargs)
-                except IntegrityError:  # which has rolled the transaction of the view back
+                for _ in range(_MAX_TRIES - 1):
+                    try:
+                        return view(request, *args, **kwargs)
+                    except (IntegrityError, OperationalError) as error:  # which has rolled the view's transaction back
+                        if not isinstance(error, IntegrityError) and not isinstance(error.__cause__, DeadlockDetected):
+                            raise
                     MessageMiddleware(view).process_request(request)  # without the messages of what was rolled back
-                    return view(request, *args, **kwargs)
+                return view(request, *args, **kwargs)
             except _INVALID as error:
                 raise BadRequest("The request contains an invalid value.") from error
 
