@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import orjson
 
-from pets.files.rows import COLUMNS, EXPORTED, BrokenFileError, Values, column_of, is_utf_16, unknown_columns
+from pets.files.rows import COLUMNS, EXPORTED, BrokenFileError, Values, is_utf_16, unknown_columns, word_of
 
 # Maximum number of bytes that are read of a line, so that no line fills the memory.
 _MAX_LINE_LENGTH = 1 << 20
@@ -82,7 +82,7 @@ def _array(content: bytes, line: int) -> Values:
 def _object(values: Any) -> dict[str, Any] | str:
     if not isinstance(values, dict):
         return f"not a pet: {_SHAPE}"
-    columns = {column_of(name): value for name, value in values.items()}
+    columns = {word_of(name): value for name, value in values.items()}
     if not columns.keys() <= {*EXPORTED}:
         return f"unknown {unknown_columns(values)}: there are only {', '.join(COLUMNS)}; {_SHAPE}"
     if len(columns) < len(values):

@@ -7,7 +7,7 @@ from typing import IO
 
 from pets.files.csv_rows import csv_rows
 from pets.files.json_pets import json_pets
-from pets.files.rows import EXPORTED, BrokenFileError, Line, Rows, checked, column_of
+from pets.files.rows import EXPORTED, BrokenFileError, Line, Rows, checked, word_of
 from pets.files.table_columns import OWN, ColumnMapping, known_columns, values
 
 # Maximum number of columns with a name, which people can read, and of all columns, because each row takes time and
@@ -26,13 +26,13 @@ def rows(file: IO[bytes], kind: str, mapping: ColumnMapping) -> Rows:
         found = csv_rows(file, mapping.encoding)
     with closing(found):
         header = next(found)
-        if len(header[1]) > _MAX_COLUMNS or sum(map(bool, map(column_of, header[1]))) > _MAX_NAMED:
+        if len(header[1]) > _MAX_COLUMNS or sum(map(bool, map(word_of, header[1]))) > _MAX_NAMED:
             needed = "the name, tag, status and day of creation of the pets"
             raise BrokenFileError(header[0], f"more than {_MAX_NAMED} columns: delete all but {needed}.")
         yield header
         for number, first in islice(found, 1):
             # A pet of an export may have any name.
-            if known_columns(first) > 1 and not {*map(column_of, header[1])} <= {"", *EXPORTED}:
+            if known_columns(first) > 1 and not {*map(word_of, header[1])} <= {"", *EXPORTED}:
                 raise BrokenFileError(
                     number, "names columns as well as the line above it: delete one of the two lines."
                 )

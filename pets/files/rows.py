@@ -137,11 +137,11 @@ def is_utf_16(file: IO[bytes]) -> bool:
     return start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def column_of(name: str) -> str:
-    """Return the column that a name in a file stands for, because people write `Name` or put a space before it."""
+def word_of(name: str) -> str:
+    """Return the word that a name in a file is compared by, because people write `Name` or put a space before it."""
     return name.translate(_REMOVED).strip().lower()
 
 
 def unknown_columns(names: Iterable[str]) -> str:
     """Return the names of the unknown columns among these, for a message."""
-    return first_names([echo(name) for name in names if column_of(name) not in {"", *EXPORTED}])
+    return first_names([echo(name) for name in names if word_of(name) not in {"", *EXPORTED}])

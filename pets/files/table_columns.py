@@ -13,7 +13,7 @@ from unicodedata import normalize
 
 from django.conf import settings
 
-from pets.files.rows import COLUMNS, EXPORTED, VISIBLE, BrokenFileError, Rows, Values, column_of, unknown_columns
+from pets.files.rows import COLUMNS, EXPORTED, VISIBLE, BrokenFileError, Rows, Values, unknown_columns, word_of
 from petservice.monitoring.redaction import echo
 
 # Maximum number of lines within which the header is, so that titles may stand above it.
@@ -51,7 +51,7 @@ _COLUMN_OF, _STATUS_OF = _by_word(_WORDS["columns"]), _by_word(_WORDS["statuses"
 
 def known_column(name: str) -> str:
     """Return the column that a name in a file probably stands for, or an empty text."""
-    return own if (own := column_of(name)) in EXPORTED else _COLUMN_OF.get(_plain(name), "")
+    return own if (own := word_of(name)) in EXPORTED else _COLUMN_OF.get(_plain(name), "")
 
 
 def known_status(word: str) -> str:
@@ -72,7 +72,7 @@ def likely_header(lines: Sequence[Sequence[str]]) -> int:
 
     def rank(position: int) -> tuple[int, int]:
         known = known_columns(lines[position])
-        return known, 0 if known else sum(bool(column_of(cell)) for cell in lines[position])
+        return known, 0 if known else sum(bool(word_of(cell)) for cell in lines[position])
 
     return max(range(len(lines)), key=rank, default=0)
 
@@ -105,9 +105,9 @@ class ColumnMapping:
         """Return the columns of a pet for the columns of the file. Raises BrokenFileError if there are no such ones."""
         if self.columns:
             return self.columns
-        names = {column_of(name): column for name, column in self.names.items()}
-        found = [column_of(name) for name in header]
-        if missing := [name for name in self.names if found.count(column_of(name)) != 1]:
+        names = {word_of(name): column for name, column in self.names.items()}
+        found = [word_of(name) for name in header]
+        if missing := [name for name in self.names if found.count(word_of(name)) != 1]:
             raise BrokenFileError(number, f"there is no column {echo(missing[0])}, or more than one.")
         columns = [names.get(name, "") for name in found] if names else found
         named = [column for column in columns if column]

@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 
 from pets.fields import EDITABLE
 from pets.files.reading import rows
-from pets.files.rows import VISIBLE, BrokenFileError, column_of, exact_time
+from pets.files.rows import VISIBLE, BrokenFileError, exact_time, word_of
 from pets.files.table_columns import DATES, ColumnMapping, in_utc, known_column, known_columns, known_status
 from pets.models import ImportedFile, Pet, Upload
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
@@ -49,7 +49,7 @@ class Table:
         if len(lines) > MAX_COUNTED or not lines:
             raise BrokenFileError(0, TOO_MANY if lines else NO_PETS)
         self.rows = [(number, row) for number, row in lines if not isinstance(row, str)]
-        self.filled = [n for n, name in enumerate(self.header) if column_of(name) or next(self.texts(n), None)]
+        self.filled = [n for n, name in enumerate(self.header) if word_of(name) or next(self.texts(n), None)]
 
     def texts(self, *positions: int) -> Iterator[tuple[int, str]]:
         """Yield the line numbers and the texts of the cells of these columns that are not blank."""
@@ -58,13 +58,13 @@ class Table:
     @property
     def is_own(self) -> bool:
         """Return whether the columns are those of pets, which need no answers."""
-        columns, own = self.likely_columns(), [column_of(name) for name in self.header]
+        columns, own = self.likely_columns(), [word_of(name) for name in self.header]
         return "name" in columns and all(own[n] and own[n] == columns[n] for n in self.filled)
 
     def has_foreign_ids(self, position: int) -> bool:
         """Return whether the column has ids, none of which is that of a pet."""
         texts = [text for _, text in self.texts(position)]
-        return column_of(self.header[position]) == "id" and bool(texts) and not any(map(is_id, texts))
+        return word_of(self.header[position]) == "id" and bool(texts) and not any(map(is_id, texts))
 
     def likely_columns(self) -> list[str]:
         """Return the column of a pet that each column probably is, each once, or an empty text."""
@@ -76,7 +76,7 @@ class Table:
 
     def proposal(self, mapping: ColumnMapping) -> ColumnMapping:
         """Return what people said of the columns, or of the last file with the same header, or else known words."""
-        header = sha256("\0".join(map(column_of, self.header)).encode()).hexdigest()
+        header = sha256("\0".join(map(word_of, self.header)).encode()).hexdigest()
         if mapping.header == header:
             return mapping
         last = ImportedFile.objects.filter(mapping__header=header).order_by("pk").last()
