@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import IO, Any, NamedTuple
+from unicodedata import normalize
 
 from rest_framework.exceptions import ValidationError
 
@@ -96,7 +97,7 @@ def _id(value: Any) -> str:
 
 def _status(value: Any) -> str:
     # Also with a capital letter, as pages show it.
-    status = value.strip().lower() if isinstance(value, str) else None
+    status = word_of(value) if isinstance(value, str) else None
     if status in _STATUSES:
         return str(status)
     raise ValidationError(f"status must be one of {', '.join(_STATUSES)}; got {_got(value)}.")
@@ -137,9 +138,10 @@ def is_utf_16(file: IO[bytes]) -> bool:
     return start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def word_of(name: str) -> str:
-    """Return the word that a name in a file is compared by, because people write `Name` or put a space before it."""
-    return name.translate(_REMOVED).strip().lower()
+def word_of(text: str) -> str:
+    """Return the word that a text in a file is compared by, because people write `Name` or put a space before it."""
+    # Some programs write an accent as a character of its own.
+    return normalize("NFC", text.translate(_REMOVED).strip().lower())
 
 
 def unknown_columns(names: Iterable[str]) -> str:

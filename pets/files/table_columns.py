@@ -87,7 +87,7 @@ class ColumnMapping:
     # The column of a pet for each column of the file, empty for one that is left out; or by the file's own names.
     columns: Sequence[str] = ()
     names: Mapping[str, str] = field(default_factory=dict)
-    statuses: Mapping[str, str] = field(default_factory=dict)  # by words in lower case
+    statuses: Mapping[str, str] = field(default_factory=dict)  # by what word_of() returns
     dates: str = ""  # a key of DATES
     skip_unnamed: bool = False
     is_headerless: bool = False  # the line that names the columns elsewhere is a pet, too
@@ -145,7 +145,7 @@ def values(rows: Rows, mapping: ColumnMapping) -> Values:
         if mapping.skip_unnamed and not VISIBLE.search(found.get("name", "")):
             continue
         if mapping.statuses and (status := found.get("status")):
-            found["status"] = mapping.statuses.get(status.strip().lower(), status)
+            found["status"] = mapping.statuses.get(word_of(status), status)
         if mapping.dates and (created_at := found.get("created_at")):
             found["created_at"] = in_utc(created_at, mapping.dates) or created_at
         yield number, found

@@ -129,7 +129,7 @@ class QuestionsForm(forms.Form):
         words: dict[str, list[int]] = {}
         for number, text in texts:
             # The preview rejects NUL, which PostgreSQL could not store as a part of the answers.
-            if (word := text.strip().lower()) not in Pet.Status.values and "\0" not in word:
+            if (word := word_of(text)) not in Pet.Status.values and "\0" not in word:
                 words.setdefault(word, []).append(number)
         self._words = {}
         for word, lines in words.items() if len(words) <= _MAX_WORDS else ():

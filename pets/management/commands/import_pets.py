@@ -22,7 +22,7 @@ from pets.fields import new_pet_id
 from pets.files.csv_rows import ENCODINGS
 from pets.files.import_diff import errors_in
 from pets.files.reading import checked_lines
-from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, Line
+from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, Line, word_of
 from pets.files.table_columns import DATES, OWN, ColumnMapping
 from pets.management.terminal import STANDARD_STREAM, all_or_nothing, format_of, progress
 from pets.models import ImportedFile, Pet
@@ -81,7 +81,7 @@ class Command(DatabaseCommand):
         file_format = format_of(file, options["format"], IMPORTED_FORMATS_BY_SUFFIX)
         mapping = ColumnMapping(
             names=dict(options["columns"] or ()),
-            statuses={word.strip().lower(): status for word, status in options["statuses"] or ()},
+            statuses={word_of(word): status for word, status in options["statuses"] or ()},
             dates=options["dates"] or "",
             **{name: options[name] for name in ("skip_unnamed", "sheet", "encoding")},
         )

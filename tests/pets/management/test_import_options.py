@@ -5,6 +5,7 @@ from datetime import datetime
 from itertools import product
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -17,16 +18,16 @@ pytestmark = pytest.mark.django_db
 
 
 TABLE = (
-    "Unsere Tiere\n\nRufname;Art;Zustand;Aufnahme;Preis\nRex;Hund;Weg;25.11.2026 18:10;10\n;Hase;frei;;\nMia;;frei;;9\n"
+    "Unsere Tiere\n\nRufname;Art;Zustand;Übernahme;€\nRex;Hund;Zurück;25.11.2026 18:10;10\n;Hase;frei;;\nMia;;frei;;9\n"
 )
-MEANINGS = ("--columns", "Rufname=name", "art=tag", "Zustand=status", "Aufnahme=created_at")
-OTHERS = ("--statuses", "weg=sold", "FREI=available", "--dates", "day.month.year", "--skip-unnamed")
+MEANINGS = ("--columns", "Rufname=name", "art=tag", "Zustand=status", "Übernahme=created_at")
+OTHERS = ("--statuses", "zurück=sold", "FREI=available", "--dates", "day.month.year", "--skip-unnamed")
 
 
 def test_the_options_say_what_the_columns_statuses_and_dates_mean(file: Callable[..., Path], settings: Any) -> None:
     settings.STORE_TIME_ZONE = zone("Europe/Berlin")
 
-    run("import_pets", file(TABLE, "pets.txt"), *MEANINGS, *OTHERS)
+    run("import_pets", file(normalize("NFD", TABLE), "pets.txt"), *MEANINGS, *OTHERS)
 
     (rex, mia) = sorted(pet[1:5] for pet in all_pets())[::-1]
     assert rex == ("Rex", "Hund", "sold", datetime.fromisoformat("2026-11-25T18:10+01:00"))

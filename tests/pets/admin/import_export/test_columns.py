@@ -3,6 +3,7 @@
 import re
 from html import unescape
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from django.test import Client
@@ -71,7 +72,7 @@ def test_a_file_of_other_columns_is_previewed_and_imported(staff: Client, settin
 
 
 def test_the_answers_are_proposed_for_the_next_file_with_the_same_header(staff: Client) -> None:
-    file = "Call sign;Kind;Shop status\n{};dog;gone\n"
+    file = "Sélla;Kind;Shop status\n{};dog;góne\n"
     page = upload(staff, file.format("Rex"))
     assert answers(page)["column-0"] == ""
     page = send(staff, page, column_0="name", column_1="tag", column_2="status")
@@ -82,12 +83,12 @@ def test_the_answers_are_proposed_for_the_next_file_with_the_same_header(staff: 
         kept.save()
     confirm(staff, page)
 
-    page = upload(granted(*IMPORTER, name="bea"), file.format("Tom"))
+    page = upload(granted(*IMPORTER, name="bea"), normalize("NFD", file.format("Tom")))
 
     assert Pet.objects.get().name == "Rex"
     assert [answers(page)[f"column-{n}"] for n in range(3)] == ["name", "tag", "status"]
-    assert choice(page, "gone") == "sold"
-    assert answers(upload(staff, "Call sign;Kind\nRex;dog\n"))["column-0"] == ""
+    assert choice(page, "góne") == "sold"
+    assert answers(upload(staff, "Sélla;Kind\nRex;dog\n"))["column-0"] == ""
 
 
 def test_a_question_that_an_answer_raises_is_asked_unless_known_words_answer_it(staff: Client) -> None:
