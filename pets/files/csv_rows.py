@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,7 +12,7 @@ from operator import itemgetter
 from statistics import median_low
 from typing import IO
 
-from pets.files.rows import INVISIBLE, VISIBLE, BrokenFileError, Rows, is_utf_16
+from pets.files.rows import INVISIBLE, VISIBLE, BrokenFileError, Rows
 from pets.files.table_columns import HEADER_WITHIN, known_columns, likely_header
 from petservice.admin_pages.csv_files import unescape
 
@@ -34,7 +35,7 @@ def csv_rows(file: IO[bytes], encoding: str = "") -> Rows:
     file.seek(0)
     if start == _ARCHIVE:
         raise BrokenFileError(0, "The file is a workbook or an archive, and no text: give its name the ending .xlsx.")
-    encoding = encoding or ("utf-16" if is_utf_16(file) else "utf-8-sig")
+    encoding = encoding or json.detect_encoding(start)  # a spreadsheet writes “Unicode text” in UTF-16
     text = io.TextIOWrapper(file, encoding=encoding, newline="")
     number = 1
     try:
@@ -49,6 +50,8 @@ def csv_rows(file: IO[bytes], encoding: str = "") -> Rows:
         position, delimiter = _header_of(start_lines, delimiters)
         header_number = number = number + position
         header = start_lines[position].lstrip("\ufeff")
+        if "\0" in header:  # UTF-16 without a mark, whose first letters are not Latin
+            raise UnicodeError
         # A header with a blank after the separator comes from a program that writes one everywhere. An export has none.
         has_blanks = f"{delimiter} " in header
         rest: Iterator[str] = chain(start_lines[position + 1 :], lines)
@@ -66,7 +69,7 @@ def csv_rows(file: IO[bytes], encoding: str = "") -> Rows:
     except csv.Error as error:
         raise BrokenFileError(number, f"the CSV is broken ({error}): is a quote missing or left over?") from None
     except UnicodeError:
-        name = "UTF-8" if encoding == "utf-8-sig" else encoding
+        name = "UTF-8" if encoding.startswith("utf-8") else encoding
         problem = f"The text is not {name}: choose its encoding, or save it in a spreadsheet as “CSV UTF-8”."
         raise BrokenFileError(0, problem) from None
     finally:

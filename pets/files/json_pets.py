@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import orjson
 
-from pets.files.rows import COLUMNS, EXPORTED, BrokenFileError, Values, is_utf_16, unknown_columns, word_of
+from pets.files.rows import COLUMNS, EXPORTED, BrokenFileError, Values, unknown_columns, word_of
 
 # Maximum number of bytes that are read of a line, so that no line fills the memory.
 _MAX_LINE_LENGTH = 1 << 20
@@ -25,7 +25,9 @@ _NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding."
 
 def json_pets(file: IO[bytes]) -> Values:
     """Read a JSON array if the first character is `[`, or else JSON lines."""
-    source: Any = codecs.EncodedFile(file, "utf-8", "utf-16") if is_utf_16(file) else file
+    encoding = json.detect_encoding(file.read(4))
+    file.seek(0)
+    source: Any = file if encoding.startswith("utf-8") else codecs.EncodedFile(file, "utf-8", encoding)
     is_beginning = True
     for number, line in enumerate(iter(partial(source.readline, _MAX_LINE_LENGTH), b""), start=1):
         text = line.lstrip(codecs.BOM_UTF8)  # also several of them, because JSON begins with none of its bytes

@@ -1,10 +1,9 @@
 """The rows of a file of pets, and the checks of their values."""
 
-import codecs
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 from unicodedata import normalize
 
 from rest_framework.exceptions import ValidationError
@@ -129,13 +128,6 @@ def _check_of_text(column: str) -> Callable[[Any], str]:
 
 _CHECKS: dict[str, Callable[[Any], Any]] = {column: _check_of_text(column) for column in FREE_TEXT}
 _CHECKS |= {"id": _id, "status": _status, "created_at": _created_at}
-
-
-def is_utf_16(file: IO[bytes]) -> bool:
-    """Return whether the beginning of a file says that it is UTF-16, as spreadsheets write “Unicode text”."""
-    start = file.read(2)
-    file.seek(0)
-    return start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def word_of(text: str) -> str:

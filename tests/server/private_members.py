@@ -14,6 +14,7 @@ MEMBERS = {
     "gunicorn.config:Config": ["get_cmd_args_from_env", "is_ssl", "parser"],
     "gunicorn.sock": ["ssl_context"],
     "_ssl": ["_test_decode_cert"],
+    "json": ["detect_encoding"],
     "prometheus_client:Histogram": ["_buckets", "_sum"],
     "psycopg:Connection": ["wait"],
     "openpyxl.worksheet._read_only:ReadOnlyWorksheet": ["_worksheet_path"],
