@@ -23,6 +23,7 @@ from pets.permissions import permission_to_change
 from pets.search.case_insensitive import equals_any
 from pets.search.tags import same_tag, spellings_in_use
 from pets.undo import add_event_of_change, change_of
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.wording import first_names
 from petservice.journal.models import Event
 from petservice.journal.sentences import quoted
@@ -107,6 +108,8 @@ def set_tag(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any]) ->
     if merged:  # the filter by a tag finds also those with other accents
         spellings = [tag for tag in spellings_in_use(merged) if same_tag(tag) == same_tag(merged)]
         queryset = Pet.objects.filter(equals_any("tag", spellings))
+        if queryset[MAX_COUNTED : MAX_COUNTED + 1].exists():  # leave out those that need no change
+            queryset = queryset.exclude(tag=merged)
     if (selection := selected(request, queryset)) is None:
         return None
     form = SetTagForm(request.POST if "post" in request.POST else None, initial=request.POST.dict())

@@ -65,7 +65,7 @@ def within_limit(request: HttpRequest, selection: Sized) -> bool:
     is_within = len(selection) <= MAX_COUNTED
     if not is_within:
         many = f"You selected more than {count_of_pets(MAX_COUNTED)}."
-        messages.error(request, f"{many} Filter the list and try again. Nothing was changed.")
+        messages.error(request, f"{many} Filter the list, and do it in several parts. Nothing was changed.")
     return is_within
 
 

@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from pets.admin.changes import actions
 from pets.models import Pet
 from pets.search import tags as tag_suggestions
 from pets.services import create_pet
@@ -81,7 +82,9 @@ def test_the_form_of_a_pet_suggests_tags(staff: Client) -> None:
         assert "Optional." not in page  # the label says so
 
 
-def test_the_spellings_of_a_tag_are_offered_for_merging_on_all_pets_and_the_merge_is_undone(staff: Client) -> None:
+def test_the_spellings_of_a_tag_are_offered_for_merging_on_all_pets_and_the_merge_is_undone(
+    staff: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     url = reverse("admin:index")
     decomposed = normalize("NFD", "Süß")
     for tag in ("Dog ", "dog", "dog", "DOG", "dóg", "dogs", "Süß", decomposed, "old", None):
@@ -95,6 +98,8 @@ def test_the_spellings_of_a_tag_are_offered_for_merging_on_all_pets_and_the_merg
 
     assert fields["new_tag"] == "dog"
     assert "Give one tag to 4 pets?" in page.content.decode()
+    monkeypatch.setattr(actions, "MAX_COUNTED", 3)  # more than that have the tag, and fewer another spelling
+    assert "Give one tag to 2 pets?" in text_of(staff.post(LIST, fields))
     response = confirm(staff, page)
     assert messages(response) == ["Tag “dog” given to 2 pets. 2 pets had this tag already."]
     assert sorted(filter(None, tags().values())) == sorted(
