@@ -126,6 +126,31 @@ def test_an_interrupted_move_changes_nothing_and_can_be_repeated(tmp_path: Path,
     assert moved.execute("SELECT name FROM pets_pet WHERE sold_at IS NOT NULL") == [("a sale",)]
 
 
+@pytest.mark.parametrize("is_lost", [False, True], ids=["interrupted", "connection lost"])
+def test_nothing_ends_a_commit_and_the_loss_of_its_connection_leaves_open_whether_it_moved(
+    tmp_path: Path, migrated_url: str, postgresql_url: str, is_lost: bool
+) -> None:
+    with psycopg.connect(postgresql_url, autocommit=True) as server:
+        server.execute(
+            "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END $$;"
+            "CREATE CONSTRAINT TRIGGER wait AFTER INSERT ON auth_group DEFERRABLE INITIALLY DEFERRED"
+            " FOR EACH ROW EXECUTE FUNCTION wait(); SELECT pg_advisory_lock(1)"
+        )
+        with moving(tmp_path, migrated_url, postgresql_url) as (process, log):
+            waiting = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+            wait_until(lambda: server.execute(waiting).fetchone())
+            if is_lost:
+                server.execute(f"SELECT pg_terminate_backend(pid) FROM ({waiting})")
+            else:
+                process.send_signal(signal.SIGTERM)
+            server.execute("SELECT pg_advisory_unlock(1)")
+            assert process.wait(timeout=120) == is_lost, log.read_text()
+    said = "If it finds records in the target then, all data has moved" if is_lost else "Moved in "
+    assert said in log.read_text()
+    assert (tmp_path / NAME).exists() == is_lost
+
+
 def test_a_second_move_is_refused_and_the_first_one_under_nohup_survives_its_terminal(
     tmp_path: Path, direction: tuple[str, str]
 ) -> None:

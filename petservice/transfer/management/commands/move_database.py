@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, OperationalError, connections, transaction
 from django.db.models import Model
 
 from pets.management.terminal import all_or_nothing, progress
@@ -36,6 +36,8 @@ class Command(DatabaseCommand):
         "A running service can go on reading; stop it when this command says so."
     )
 
+    _is_complete = False  # whether the copy waits for nothing but its commit
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--to",
@@ -57,6 +59,14 @@ class Command(DatabaseCommand):
                     self._move(copying.moved_models(), services)
                 except BlockingIOError:
                     raise CommandError("Another process uses the target. Nothing was moved.") from None
+                except OperationalError as error:
+                    if not self._is_complete or connections[_TARGET].vendor == "sqlite":
+                        raise
+                    raise CommandError(
+                        f"PostgreSQL has not confirmed that it has stored all data: {str(error).strip()}. Run the "
+                        "command again. If it finds records in the target then, all data has moved: start no service "
+                        "on the old database."
+                    ) from None
             self._retire()
         seconds = time.monotonic() - started
         self.stderr.write(f"Moved in {seconds:.1f} s. Start the service with the new DATABASE_URL.", self.style.SUCCESS)
@@ -110,6 +120,10 @@ class Command(DatabaseCommand):
                 self._compare(copied, copying.summarise(_TARGET, models, bar.update))
                 bar.close()
                 self._wait_for_the_services(services)
+                # An interrupted commit may have stored everything, and the old file still has to be renamed.
+                for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                    signal.signal(number, signal.SIG_IGN)
+                self._is_complete = True
 
     def _compare(self, copied: list[copying.Summary], found: list[copying.Summary]) -> None:
         """Print a line for each table. Raises CommandError if the copy differs."""
