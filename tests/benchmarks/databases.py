@@ -27,9 +27,9 @@ class Database(NamedTuple):
     url: str
     server: int | None
 
-    def run(self, *arguments: object, folder: Path = ROOT) -> str:
+    def run(self, *arguments: object, folder: Path = ROOT, python: str | Path = sys.executable) -> str:
         """Run a Python program that uses this database and must succeed, and return its output."""
-        command = [sys.executable, *map(str, arguments)]
+        command = [str(python), *map(str, arguments)]
         environment = os.environ | {"DATABASE_URL": self.url, "PETSERVICE_DATA_DIR": str(self.folder)}
         return subprocess.check_output(command, cwd=folder, env=environment, text=True).strip()
 

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.running.checkout import unpack_revision
+from tests.running.checkout import install_revision
 from tests.service import ROOT, SERVE, log_in, manage, running_service
 
 pytestmark = pytest.mark.faults
@@ -23,14 +23,7 @@ def released(tmp_path: Path) -> Path:
     folder = tmp_path / "released"
     if subprocess.run(["git", "cat-file", "-e", RELEASE], cwd=ROOT).returncode:
         pytest.skip(f"this clone lacks the commit {RELEASE}")
-    unpack_revision(RELEASE, folder)
-    uv = [sys.executable, "-m", "uv"]
-    lock = "petservice/deploy/requirements.txt"
-    for command in (
-        [*uv, "venv", "-q", "--python", sys.executable, ".venv"],
-        [*uv, "pip", "install", "-q", "--python", ".venv/bin/python", "--require-hashes", "-r", lock],
-    ):
-        subprocess.run(command, cwd=folder, check=True)
+    install_revision(RELEASE, folder)
     return folder
 
 

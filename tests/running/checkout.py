@@ -29,6 +29,17 @@ def unpack_revision(revision: str, folder: Path) -> None:
     shutil.unpack_archive(archive, folder, filter="data")
 
 
+def install_revision(revision: str, folder: Path) -> Path:
+    """Unpack a git revision, install the packages of its lock file in an environment there, and return its Python."""
+    unpack_revision(revision, folder)
+    uv, python = [sys.executable, "-m", "uv"], folder / ".venv" / "bin" / "python"
+    subprocess.run([*uv, "venv", "-q", "--python", sys.executable, folder / ".venv"], check=True)
+    lock = folder / "petservice" / "deploy" / "requirements.txt"
+    install = [*uv, "pip", "install", "-q", "--python", python, "--require-hashes", "-r", lock]
+    subprocess.run(install, check=True)
+    return python
+
+
 def unpack_pinned_packages(environment: Path) -> None:
     """Put the packages of the lock file into a virtual environment that does not exist yet.
 

@@ -1,19 +1,21 @@
 """`python -m tests.repository.released REVISION` makes the databases of a release, which later versions must upgrade.
 
-It runs the code of the revision in its own folder, with the packages of this environment, and writes `sqlite.gz`,
-`postgresql.sql` and `keys.txt` next to this file. The databases have pets, a key, accounts, history, an audit, changes
-that can be undone, a deleted pet, a session and an idempotency record. Run it after a release, with the release's tag.
+It runs the code of the revision in its own folder, with the packages of its lock file, and writes `sqlite.gz`,
+`postgresql.sql` and `keys.txt` next to this file. The databases have pets, a key, accounts, a group, history, an audit,
+changes that can be undone, one that was undone, a deleted pet, a session and an idempotency record. Run it after
+a release, with the release's tag.
 """
 
 import gzip
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from tests.benchmarks.databases import Database, connected, empty_database
 from tests.faults.servers import PROGRAMS
-from tests.running.checkout import unpack_revision
+from tests.running.checkout import install_revision
 
 HERE = Path(__file__).resolve().parent
 PETS = """
@@ -24,14 +26,14 @@ PETS = """
 """
 
 
-def fill(code: Path, database: Database) -> str:
+def fill(code: Path, python: Path, database: Database) -> str:
     """Fill an empty database with the code of the release, and return its API key."""
-    database.run("manage.py", "migrate", "--verbosity", "0", folder=code)
+    run = partial(database.run, "manage.py", folder=code, python=python)
+    run("migrate", "--verbosity", "0")
     (file := database.folder / "pets.jsonl").write_text(PETS.lstrip())
-    database.run("manage.py", "import_pets", file, folder=code)
-    key = database.run("manage.py", "create_api_key", "Acme", folder=code)
-    use = f"import os\nos.environ['KEY'] = {key!r}\n{(HERE / 'use.py').read_text()}"
-    database.run("manage.py", "shell", "-c", use, folder=code)
+    run("import_pets", file)
+    key = run("create_api_key", "Acme")
+    run("shell", "-c", f"import os\nos.environ['KEY'] = {key!r}\n{(HERE / 'use.py').read_text()}")
     return key
 
 
@@ -41,8 +43,8 @@ def main(revision: str) -> None:
         empty_database("SQLite") as sqlite,
         empty_database("PostgreSQL") as postgresql,
     ):
-        unpack_revision(revision, code := Path(name, "code"))
-        keys = [fill(code, database) for database in (sqlite, postgresql)]
+        python = install_revision(revision, code := Path(name, "code"))
+        keys = [fill(code, python, database) for database in (sqlite, postgresql)]
         one_file = Path(name, "without-log.sqlite3")
         with connected(sqlite) as connection:
             connection.execute("VACUUM INTO ?", [str(one_file)])
