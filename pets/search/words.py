@@ -81,11 +81,11 @@ def found_among(texts: Sequence[tuple[str, str | None]], text: str) -> list[int]
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text, which are the runs of letters, digits and their marks."""
-    spaced = "".join(
+    spaced = [
         character if unicodedata.category(character)[0] in "LMN" and character != "\ufe0f" else " "
         for character in text
-    )
-    return sorted(set(spaced.split()))
+    ]
+    return sorted(set("".join(spaced).split()))
 
 
 def _match(text: str) -> str:

@@ -181,6 +181,7 @@ def test_a_word_with_a_slip_suggests_the_nearest_one(staff: Client) -> None:
 
 def test_only_so_many_of_the_newest_words_are_compared(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suggestions, "_MAX_COMPARED", 3)
+    monkeypatch.setattr(suggestions, "_TOGETHER", 1)
     for name in ("crocodile", "alpha beta gamma delta"):
         Pet.objects.create(name=name)
 
