@@ -36,8 +36,9 @@ class EventFilterForm(FilterForm):
         if not value("record_id"):
             return events.filter(**equal)
         # One record has few events. They are compared here, because SQLite would choose the index of another filter.
-        of_record = [one.event for one in Item.objects.filter(record_id=value("record_id")).select_related("event")]
-        return events.filter(pk__in=[one.pk for one in of_record if equal.items() <= vars(one).items()])
+        items = Item.objects.filter(record_id=value("record_id"))
+        of_record = items.values_list("event_id", *(f"event__{name}" for name in equal))
+        return events.filter(pk__in=[pk for pk, *found in of_record if found == [*equal.values()]])
 
     def shortcuts(self) -> list[tuple[str, str]]:
         """Return the texts and the queries of frequent questions, which keep the person of the filters."""
