@@ -143,7 +143,7 @@ def test_the_journal_has_what_the_last_release_writes_while_the_migration_begins
         with psycopg.connect(url) as command:
             command.execute("UPDATE audit_auditentry SET message = 'written meanwhile'")
             migration = pool.submit(service.manage, "migrate", "journal", "0002")
-            waiting = "SELECT 1 FROM pg_locks WHERE relation = 'audit_auditentry'::regclass AND NOT granted"
+            waiting = "SELECT 1 FROM pg_locks WHERE relation = 'audit_auditentry'::regclass AND mode LIKE 'AccessExcl%'"
             wait_until(lambda: command.execute(waiting).fetchall() or migration.done())
         migration.result()
         assert ("written meanwhile",) in service.execute("SELECT message FROM journal_event")

@@ -24,8 +24,9 @@ def carry_over(apps, schema_editor):
     has_audit = "audit_auditentry" in schema_editor.connection.introspection.table_names()
     if has_audit:
         if schema_editor.connection.vendor == "postgresql":
-            # Else commands and failed logins of the earlier version could add entries after they were read.
-            schema_editor.execute("LOCK TABLE audit_auditentry IN SHARE MODE", params=None)
+            # Else commands and failed logins of the earlier version could add entries after they were read. It excludes
+            # readers as well, because a failed login reads the table first, and would keep DROP TABLE from its end.
+            schema_editor.execute("LOCK TABLE audit_auditentry IN ACCESS EXCLUSIVE MODE", params=None)
         carry_audit(apps)
         reset = schema_editor.connection.ops.sequence_reset_sql(no_style(), [apps.get_model("journal", "Event")])
         for statement in reset:
