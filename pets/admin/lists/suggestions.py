@@ -53,7 +53,7 @@ def _nearest_words(unknown: Sequence[str]) -> dict[str, str]:
     found: dict[str, None] = {}
     while len(found) < _MAX_COMPARED and (some := [*islice(newest, _TOGETHER)]):
         found |= dict.fromkeys(words_of(" ".join(filter(None, chain.from_iterable(some)))))
-    words = {fold(word): word for word in found}
+    words = {fold(word): word for word in reversed(found)}  # of several spellings, one of the newest pets
     nearest = {}
     for word in unknown:
         for one in get_close_matches(fold(word), words, n=1, cutoff=_LIKENESS):
