@@ -26,8 +26,8 @@
     };
 
     if (performance.getEntriesByType("navigation")[0].type !== "back_forward") {
-        // A page that was reloaded has another form.
-        if (history.state?.sent) history.replaceState({...history.state, sent: null}, "");
+        // A page that was reloaded has another form, and no ticks.
+        if (history.state) history.replaceState({...history.state, sent: null, ticked: null}, "");
         keepValues();
     } else {
         // Before this event, browsers have not restored all fields.
@@ -40,10 +40,12 @@
     }
 
     // The rows that were ticked, by their records and their versions. Browsers would tick those at the same places.
-    document.addEventListener("click", () => {
+    const keepTicks = () => {
         const ticked = boxes().filter(({checked}) => checked).map(({value}) => value);
         if (boxes().length) history.replaceState({...history.state, ticked}, "");
-    });
+    };
+    document.addEventListener("click", keepTicks);
+    document.addEventListener("change", keepTicks);  // after Django has ticked the rows up to one with the Shift key
 
     // A form that is sent again without a change has the same token, and adds nothing.
     document.addEventListener("submit", ({target}) => {
