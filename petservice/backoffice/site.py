@@ -43,8 +43,8 @@ class PetServiceAdminSite(admin.AdminSite):
         """Wrap an admin view so that a required login, a recent one for some changes, or second factor comes first.
 
         An invalid value in the URL or in a selected row is a bad request. An action that the account does not have is
-        refused. A request that fails because another one has just written the same is repeated, and finds it then. One
-        that a deadlock ends is repeated twice, because the other one may still be writing at the second try.
+        refused. A request that fails because another one has just written the same, or by a deadlock with it, is tried
+        again, and finds it then. It has three tries, because after a deadlock the other one may still be writing.
         """
         name: str = getattr(view, "__name__", "")
         pages: Any = getattr(view, "__self__", None)
