@@ -36,6 +36,7 @@ ROWS = [
     *(
         get(f"after {name}", f"/v1/pets?after={text}", 400, says("after"))
         for name, text in {
+            "empty": "",
             "letters": "abc",
             "in upper case": UNKNOWN_ID.upper(),
             "with a line feed": UNKNOWN_ID + "%0A",
