@@ -1,5 +1,7 @@
 """Pets, the records of the requests that created them, and the filters of their lists."""
 
+from collections.abc import Sequence
+
 from django.conf import settings
 from django.core.validators import RegexValidator
 from django.db import models
@@ -71,6 +73,11 @@ class Pet(models.Model):
 def count_of_pets(number: int) -> str:
     """Return a number of pets in words."""
     return "1 pet" if number == 1 else f"{number:,} pets"
+
+
+def name_or_count(pets: Sequence["Pet"]) -> str:
+    """Return the name of a single pet for a sentence, or the number of several ones."""
+    return f"“{pets[0]}”" if len(pets) == 1 else count_of_pets(len(pets))
 
 
 class IdempotencyRecord(models.Model):

@@ -100,10 +100,10 @@ def test_the_actions_the_statuses_and_the_menus_work_without_scripts(browser: Br
         expect(page.get_by_role("button", name=re.compile("Copy|Print"))).to_have_count(0)
     page.locator(".action-select").check()
     page.get_by_role("button", name="Mark as pending").click()
-    expect(page.get_by_text("1 pet marked as pending.")).to_be_visible()
+    expect(page.get_by_text("“Scriptless” marked as pending.")).to_be_visible()
     page.locator(".status-menu summary").click()
     page.locator(".status-menu").get_by_role("button", name="Sold").click()
-    expect(page.get_by_text("1 pet marked as sold.")).to_be_visible()
+    expect(page.get_by_text("“Scriptless” marked as sold.")).to_be_visible()
     page.locator(".action-select").check()
     page.get_by_role("button", name="Delete selected pets").click()
     page.get_by_role("link", name="No, take me back").click()
@@ -143,7 +143,7 @@ def test_a_pet_is_sold_from_its_status_in_the_list_and_the_sale_is_undone(
     sold.click()
 
     expect(staff_page).to_have_url(f"{site.url}{PETS}?q=tap+{width}&status__exact=available")
-    expect(staff_page.get_by_text("1 pet marked as sold.")).to_be_visible()
+    expect(staff_page.get_by_text(f"“{name}” marked as sold.")).to_be_visible()
     expect(staff_page.locator("#result_list tbody tr")).to_have_count(1)
     undo = staff_page.locator(".messagelist").get_by_role("button", name="Undo")
     sizes = [box(undo)]

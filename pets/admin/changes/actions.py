@@ -18,7 +18,7 @@ from pets.admin.changes.forms import TAG_INPUT
 from pets.admin.changes.selection import Selection, confirmation, selected, unchanged
 from pets.admin.changes.undo_pages import MAX_UNCONFIRMED, with_undo
 from pets.models import Pet
-from pets.models.pet import count_of_pets, validate_not_blank
+from pets.models.pet import count_of_pets, name_or_count, validate_not_blank
 from pets.permissions import permission_to_change
 from pets.search.case_insensitive import equals_any
 from pets.search.tags import same_tag, spellings_in_use
@@ -37,13 +37,13 @@ def change_field(pages: ModelAdmin, request: HttpRequest, selection: Selection, 
     with transaction.atomic():
         as_shown = unchanged(request, selection, "changed", {field: value})
         pets = [pet for pet in as_shown if getattr(pet, field) != value]
-        count = count_of_pets(len(pets))
+        changed = name_or_count(pets)
         if field == "status":
-            done, has = f"{count} marked as {value}.", "this status"
+            done, has = f"{changed} marked as {value}.", "this status"
         elif value:
-            done, has = f"Tag {quoted(value)} given to {count}.", "this tag"
+            done, has = f"Tag {quoted(value)} given to {changed}.", "this tag"
         else:
-            done, has = f"Tag removed from {count}.", "no tag"
+            done, has = f"Tag removed from {changed}.", "no tag"
         if pets:
             Pet.objects.filter(pk__in=[pet.pk for pet in pets]).update(**{field: value})
             changes = [change_of(pet, {field: getattr(pet, field)}, {field: value}) for pet in pets]
@@ -140,7 +140,7 @@ def delete_selected(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[
         return confirmation(pages, request, selection, "delete_selected", facts, question=question, **page)
     with transaction.atomic():
         if pets := unchanged(request, selection, "deleted"):
-            done = f"“{pets[0]}” deleted." if len(pets) == 1 else f"{count_of_pets(len(pets))} deleted."
+            done = f"{name_or_count(pets)} deleted."
             event = add_event_of_change(request, Event.Kind.DELETED, done, trash.delete(pets), "pets.delete_pet")
     if pets:
         messages.success(request, with_undo(pages, request, done, event))

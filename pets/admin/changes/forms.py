@@ -20,7 +20,7 @@ from pets.admin.changes.undo_pages import with_undo
 from pets.fields import EDITABLE
 from pets.files.rows import VISIBLE
 from pets.models import Pet, TrashedPet
-from pets.models.pet import count_of_pets, validate_not_blank
+from pets.models.pet import name_or_count, validate_not_blank
 from pets.permissions import may_see_pets, permission_to_change
 from pets.undo import add_event_of_change, change_of
 from petservice.admin_pages.created_once import FormOnce
@@ -94,7 +94,7 @@ def add_all(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: NewPetForm)
     values = {"tag": pet.tag, "status": pet.status, "created_by": pet.created_by}
     pets = Pet.objects.bulk_create([pet, *(Pet(name=name, **values) for name in form.names[1:])])
     changes = [change_of(one, None, {name: getattr(one, name) for name in EDITABLE}) for one in pets]
-    text = f"{count_of_pets(len(pets))} added." if len(pets) > 1 else f"“{pet}” added."
+    text = f"{name_or_count(pets)} added."
     event = add_event_of_change(request, Event.Kind.ADDED, text, changes, "pets.add_pet")
     messages.success(request, with_undo(pages, request, text, event))
     event.form_token = form.cleaned_data["form_token"]

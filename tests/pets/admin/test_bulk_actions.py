@@ -200,7 +200,7 @@ def test_an_account_for_the_inventory_changes_statuses_and_nothing_else() -> Non
     assert re.findall('name="action" value="[a-z_]+">([^<]+)<', page) == marks
     assert re.findall(r'<ul class="object-tools">\s*</ul>', page)
     menu = read(clerk, LIST, "mark_as_sold") | {"selection": f"{pet.pk}:{pet.version}"}
-    assert messages(clerk.post(LIST, menu, follow=True)) == ["1 pet marked as sold."]
+    assert messages(clerk.post(LIST, menu, follow=True)) == ["“Rex &lt;b&gt;” marked as sold."]
     form = clerk.get(page_of(pet)).context["adminform"].form
     assert list(form.fields) == ["status"]
     edited = edit(clerk, pet, {"name": "Max", "tag": "cat", "status": "pending"})

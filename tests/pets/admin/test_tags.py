@@ -58,7 +58,7 @@ def test_an_invalid_tag_is_rejected_and_the_page_asks_again(staff: Client, tag: 
 
     assert page.context["form"].errors["new_tag"]
     assert tags() == {"Rex": "dog"}
-    assert messages(confirm(staff, page, new_tag="cat")) == ["Tag “cat” given to 1 pet."]
+    assert messages(confirm(staff, page, new_tag="cat")) == ["Tag “cat” given to “Rex”."]
 
 
 def test_an_empty_tag_removes_the_present_ones(staff: Client) -> None:

@@ -192,10 +192,10 @@ def test_undoing_needs_the_permissions_that_the_change_needed(staff: Client) -> 
         assert client.post(undo_url(response)).status_code == status
         assert (Event.objects.latest("pk").kind == Event.Kind.UNDONE) == (status == 302)
     assert dict(Pet.objects.values_list("name", "status")) == {"Rex": "available", "Tom": "available"}
-    assert names(clerk, RECENT) == ["Sold: 1 pet marked as sold."]
+    assert names(clerk, RECENT) == ["Sold: “Rex” marked as sold."]
     assert "/admin/journal/event/" not in text_of(clerk.get(reverse("admin:index")))  # only administrators may see it
     assert names(staff, RECENT) == [
-        *("Added: “Max” added.", "Imported: Import: 1 pet added, 0 changed.", "Sold: 1 pet marked as sold.")
+        *("Added: “Max” added.", "Imported: Import: 1 pet added, 0 changed.", "Sold: “Rex” marked as sold.")
     ]
     link = f'<a href="{undo_url(imported)}" aria-label="Undo: Import: 1 pet added, 0 changed.">'
     assert link in staff.get(RECENT).content.decode()
@@ -214,7 +214,7 @@ def test_a_change_that_was_undone_stays_on_all_pages_with_the_name_of_the_person
         page = text_of(staff.get(url)).replace("</dt><dd>", " ")
         assert page.count("Undone by admin") == 1, url
         assert undo_url(changed) not in page, url
-    assert "Undone: 1 pet marked as sold. By admin." in text_of(staff.get(reverse("admin:index")))
+    assert "Undone: “Rex” marked as sold. By admin." in text_of(staff.get(reverse("admin:index")))
     Event.objects.update(at=timezone.now() - Event.UNDO_PERIOD)
     assert names(staff, RECENT) == []
     assert histories(staff, pet) == [
