@@ -50,7 +50,7 @@ def with_undo(pages: ModelAdmin, request: HttpRequest, message: Any, event: Even
 class UndoAdmin(ReadOnlyPages):
     """The pages of the changes of the last hour. Staff with the permissions that a change needed may undo it."""
 
-    list_display = ("at", "account_name", "change", "count", "undo_link")
+    list_display = ("at", "account_name", "change", "undo_link")
     list_display_links = None
     list_select_related = ("undone_by",)
     ordering = ("-at", "-pk")
