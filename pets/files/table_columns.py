@@ -21,6 +21,7 @@ HEADER_WITHIN = 20
 # The ways to write a day, by the names that pages and options have for them. A time may follow.
 DATES = {
     "year-month-day": "%Y-%m-%d",
+    "year/month/day": "%Y/%m/%d",
     "day.month.year": "%d.%m.%Y",
     "day/month/year": "%d/%m/%Y",
     "month/day/year": "%m/%d/%Y",

@@ -139,6 +139,7 @@ def test_a_status_with_nul_is_not_asked_for_and_rejected(staff: Client) -> None:
     ("days", "proposed", "expected"),
     [
         (["2024-11-02", "2024-11-02 10:30"], "year-month-day", "2024-11-02"),
+        (["2024/11/02", "2024/11/02 10:30"], "year/month/day", "2024-11-02"),
         (["02.11.2024"], "day.month.year", "2024-11-02"),
         (["31/12/2024 6:10 PM", "02/11/2024"], "day/month/year", "2024-12-31"),
         (["12/31/2024"], "month/day/year", "2024-12-31"),
