@@ -9,7 +9,7 @@ from rapidfuzz import fuzz, process
 
 from pets.models import Pet
 from pets.search.words import search, words_of
-from petservice.db.folding import fold
+from petservice.db.folding import without_accents
 
 # Maximum number of words of a search that are tried by themselves.
 _MAX_WORDS = 3
@@ -34,11 +34,12 @@ def suggestions(query: str) -> list[tuple[str, str]]:
 def _near(query: str) -> list[str]:
     """Return searches for the words of a search that finds nothing, or for those that were probably meant."""
     words = query.split()[:_MAX_WORDS]
-    known = [word for word in words if _finds(word)]
-    nearest = _nearest_words([word for word in words if word not in known])
-    meant = " ".join(nearest.get(word, word) for word in words)
+    better = {word: word for word in words if _finds(word)}
+    nearest = _nearest_words([word for word in words if word not in better])
+    better |= {word: near for word, near in nearest.items() if _finds(near)}
+    meant = " ".join(better.get(word, word) for word in words)
     texts = [meant] if meant != query and _finds(meant) else []
-    return texts + (known if len(words) > 1 else [])
+    return texts + ([better[word] for word in words if word in better] if len(words) > 1 else [])
 
 
 def _finds(text: str) -> bool:
@@ -54,9 +55,9 @@ def _nearest_words(unknown: Sequence[str]) -> dict[str, str]:
     while len(found) < _MAX_COMPARED and (some := [*islice(newest, _TOGETHER)]):
         found |= dict.fromkeys(words_of(" ".join(filter(None, chain.from_iterable(some)))))
     # Together, as above. Of several that are equally like a word, the first one is taken, of one of the newest pets.
-    folded = dict(zip(found, fold("\n".join(found)).split("\n"), strict=False))
+    plain = dict(zip(found, without_accents("\n".join(found)).split("\n"), strict=False))
     nearest = {}
     for word in unknown:
-        if best := process.extractOne(fold(word), folded, scorer=fuzz.ratio, score_cutoff=_LIKENESS):
+        if best := process.extractOne(without_accents(word), plain, scorer=fuzz.ratio, score_cutoff=_LIKENESS):
             nearest[word] = best[2]
     return nearest
