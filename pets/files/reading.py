@@ -40,15 +40,17 @@ def rows(file: IO[bytes], kind: str, mapping: ColumnMapping) -> Rows:
         yield from found
 
 
-def checked_lines(file: IO[bytes], kind: str, mapping: ColumnMapping = OWN) -> Generator[Line]:
-    """Yield the lines of a file, which is "csv", "xlsx", or else an array or lines of JSON.
+def checked_lines(
+    file: IO[bytes], kind: str, mapping: ColumnMapping = OWN, table: Rows | None = None
+) -> Generator[Line]:
+    """Yield the lines of a file, which is "csv", "xlsx", an array or lines of JSON, or of a table that was read.
 
     If the rest of the file cannot be split into rows, the last line has an error. Close the generator before the file,
     unless it is read to the end.
     """
     try:
         is_table = kind in ("csv", "xlsx")
-        for number, found in values(rows(file, kind, mapping), mapping) if is_table else json_pets(file):
+        for number, found in values(table or rows(file, kind, mapping), mapping) if is_table else json_pets(file):
             yield Line(number, {}, [found]) if isinstance(found, str) else checked(number, found)
     except BrokenFileError as error:
         yield Line(error.line, {}, [error.problem])

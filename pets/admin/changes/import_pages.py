@@ -21,7 +21,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from pets import creator
-from pets.admin.changes.import_questions import NO_PETS, TOO_MANY, QuestionsForm
+from pets.admin.changes.import_questions import NO_PETS, TOO_MANY, QuestionsForm, Table
 from pets.admin.changes.undo_pages import with_undo
 from pets.fields import EDITABLE
 from pets.files import import_diff
@@ -102,12 +102,13 @@ def upload_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
         return _page(request, form=form)
     if upload.kind != "jsonl":
         try:
-            has_questions = QuestionsForm(upload).has_questions
+            questions = QuestionsForm(upload)
         except BrokenFileError as error:
             return _errors_page(request, upload, [(error.line, error.problem)])
-        if has_questions:
+        if questions.has_questions:
             upload.keep(digest="")
             return redirect("admin:pets_pet_import_columns")  # so that the button Back of the browser works
+        return _preview(request, upload, questions.table)
     return _preview(request, upload)
 
 
@@ -121,12 +122,12 @@ def columns_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, "import_columns", "Which column is what?", form=form, upload=upload)
     upload.mapping = asdict(form.mapping)
-    return _preview(request, upload)
+    return _preview(request, upload, form.table)
 
 
-def _preview(request: HttpRequest, upload: Upload) -> HttpResponse:
+def _preview(request: HttpRequest, upload: Upload, table: Table | None = None) -> HttpResponse:
     """Show the changes that the file makes, or its errors."""
-    lines = _lines(request, upload)
+    lines = _lines(request, upload, table)
     if len(lines) > MAX_COUNTED or not lines:
         return _errors_page(request, upload, [(0, TOO_MANY if lines else NO_PETS)])
     if errors := [*import_diff.errors_in(lines)]:
@@ -152,9 +153,10 @@ def _preview(request: HttpRequest, upload: Upload) -> HttpResponse:
     )
 
 
-def _lines(request: HttpRequest, upload: Upload) -> list[Line]:
-    """Return the lines of the file, at most one more than the limit."""
-    found = checked_lines(BytesIO(upload.content), upload.kind, ColumnMapping.stored(upload.mapping))
+def _lines(request: HttpRequest, upload: Upload, table: Table | None = None) -> list[Line]:
+    """Return the lines of the file, or of its table if that was read, at most one more than the limit."""
+    rows = (row for row in table.all) if table else None
+    found = checked_lines(BytesIO(upload.content), upload.kind, ColumnMapping.stored(upload.mapping), rows)
     lines = [*islice(found, MAX_COUNTED + 1)]
     for line in lines:
         # The creator of a new pet is the user who imports it, not the creator that the file names.

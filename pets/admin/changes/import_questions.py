@@ -48,6 +48,8 @@ class Table:
             lines = [*islice(found, MAX_COUNTED + 1)]
         if len(lines) > MAX_COUNTED or not lines:
             raise BrokenFileError(0, TOO_MANY if lines else NO_PETS)
+        # All of them, for the preview, because reading a workbook again can take as long as ten seconds.
+        self.all: list[tuple[int, list[str] | str]] = [(self.number, header), *lines]
         self.rows = [(number, row) for number, row in lines if not isinstance(row, str)]
         self.filled = [n for n, name in enumerate(self.header) if word_of(name) or next(self.texts(n), None)]
 

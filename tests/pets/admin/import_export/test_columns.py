@@ -8,6 +8,7 @@ from unicodedata import normalize
 import pytest
 from django.test import Client
 
+from pets.files import workbook
 from pets.models import Pet, Upload
 from petservice.configuration.time_zone import zone
 from tests.backoffice.pages import fields_of
@@ -238,6 +239,19 @@ def test_a_sheet_of_a_workbook_is_chosen_or_is_the_first_visible_one(staff: Clie
     assert [row[1] for row in stored()] == ["Mia"]
     problem = "The workbook has no visible sheet 'Lists'; there are 'Dogs', 'Cats '."
     assert problem in text_of(upload(staff, file, "pets.xlsx", sheet="Lists"))
+
+
+def test_a_page_reads_a_workbook_once_because_that_takes_long(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, load = [], workbook.load_workbook
+    monkeypatch.setattr(workbook, "load_workbook", lambda *args, **options: read.append(args) or load(*args, **options))
+
+    preview = upload(staff, saved(sheets(Pets=[["name"], ["Rex"]])), "pets.xlsx")
+    assert (len(read), len(cells(preview))) == (1, 1)
+
+    page = upload(staff, saved(sheets(Pets=[["Rufname"], ["Rex"]])), "pets.xlsx")
+    read.clear()
+    preview = send(staff, page)
+    assert (len(read), len(cells(preview))) == (1, 1)
 
 
 def test_the_columns_can_be_changed_after_the_preview_and_after_errors(staff: Client) -> None:
