@@ -4,6 +4,7 @@ Each needs its packages (the extra `otel` of pyproject.toml) and its own variabl
 """
 
 import json
+import logging
 import os
 import re
 from collections.abc import Mapping
@@ -13,6 +14,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from petservice.monitoring.redaction import without_keys
+
+logger = logging.getLogger(__name__)
 
 # The variables of OpenTelemetry that say where spans go, one of which turns them on.
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
@@ -30,8 +33,17 @@ def start() -> None:
 
     Only a process that handles requests may call it: a fork inherits the locks of the threads that send, maybe locked.
     """
+    for variables, begin in (("OTEL_…", _begin_spans), ("SENTRY_…", _begin_errors)):
+        try:
+            begin()
+        except Exception as error:  # the service goes on without, whatever a variable says
+            logger.error("A collector gets nothing, check the variables %s: %s", variables, error)
+
+
+def _begin_spans() -> None:
     global tracer
     if find_spec("opentelemetry") and any(map(os.environ.get, _ENDPOINTS)):
+        import opentelemetry.propagate  # noqa: F401  # now, because it refuses what OTEL_PROPAGATORS may not say
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -40,6 +52,9 @@ def start() -> None:
         provider = TracerProvider()
         provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
         tracer = provider.get_tracer("petservice")
+
+
+def _begin_errors() -> None:
     if find_spec("sentry_sdk") and os.environ.get("SENTRY_DSN"):
         import sentry_sdk
         from sentry_sdk.integrations.logging import LoggingIntegration

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from tests.contract.transports import Reply
 from tests.databases import migrated_database_url
 from tests.http_server import Request, http_server
 from tests.monitoring.observed import Observed
-from tests.service import GUNICORN, SERVE, running_service, stopped_service
+from tests.service import GUNICORN, SERVE, fetch, running_service, stopped_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
@@ -152,6 +153,16 @@ def test_errors_are_sent_without_keys_and_variables(followed: Followed, path: st
     assert observed.key not in text
     assert '"vars"' not in text
     wait_until(lambda: re.search(f'"level": "ERROR".*"trace_id": "{trace}"', observed.service.log.read_text()))
+
+
+@pytest.mark.parametrize("wrong", ["OTEL_PROPAGATORS", "SENTRY_DSN"])
+def test_the_service_runs_without_a_collector_whose_variables_cannot_be_used(tmp_path: Path, wrong: str) -> None:
+    variables = {wrong: "nonsense"}
+    if wrong.startswith("OTEL"):
+        variables["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://127.0.0.1:9"
+    with migrated_database_url(tmp_path) as url, running_service(tmp_path, DATABASE_URL=url, **variables) as service:
+        assert fetch(f"{service.url}/v1/pets").status_code == 401
+    assert f"A collector gets nothing, check the variables {wrong.partition('_')[0]}_" in service.log.read_text()
 
 
 @pytest.mark.parametrize("endpoint", ["", "http://127.0.0.1:9"])
