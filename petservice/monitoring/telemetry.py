@@ -19,8 +19,8 @@ logger = logging.getLogger(__name__)
 
 # The variables of OpenTelemetry that say where spans go, one of which turns them on.
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-# The header `traceparent` with the id of a trace (W3C Trace Context, 3.2). Later versions may add further parts.
-_TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
+# The header `traceparent` with the id of a trace (W3C Trace Context, 3.2). Only later versions may add further parts.
+_TRACEPARENT = re.compile(r"(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
 
 # OpenTelemetry's tracer, if this process sends spans.
 tracer: Any = None

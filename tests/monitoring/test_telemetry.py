@@ -186,6 +186,7 @@ def test_nothing_is_loaded_unless_it_is_configured(endpoint: str) -> None:
         f"00-{'A' * 32}-{'b' * 16}-01",
         f"00-{'a' * 32}-{'b' * 16}-01x",
         f"00-{'a' * 32}-{'b' * 16}-01\n",
+        f"00-{'a' * 32}-{'b' * 16}-01-what-comes",
     ],
 )
 def test_malformed_traceparent_names_no_trace_and_one_of_a_later_version_may_be_longer(malformed: str) -> None:
