@@ -48,7 +48,8 @@ def _begin_spans() -> None:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-        os.environ.setdefault("OTEL_SERVICE_NAME", "petservice")
+        if "service.name=" not in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", ""):
+            os.environ.setdefault("OTEL_SERVICE_NAME", "petservice")
         provider = TracerProvider()
         provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
         tracer = provider.get_tracer("petservice")
