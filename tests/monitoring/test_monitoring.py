@@ -39,6 +39,7 @@ pytestmark = [
 # The values of each series in an hour of minutes. A problem replaces those that are named.
 SERIES = {
     'up{job="petservice", instance="a"}': "%(up)s",
+    'petservice_workers{job="petservice", instance="a"}': "%(workers)s",
     'petservice_ready{job="petservice", instance="a"}': "%(ready)s",
     'petservice_certificate_days_left{job="petservice", instance="a"}': "%(days)s+0x60",
     'petservice_http_requests_total{job="petservice", route="/v1/pets", method="GET", status="200"}': "0+%(good)sx60",
@@ -58,7 +59,7 @@ SERIES = {
     'petservice_logins_total{job="petservice", outcome="login_failed"}': "0+%(wrong)sx60",
     'petservice_backup_age_seconds{job="petservice", instance="a"}': "%(backup)s+60x60",
 }
-HEALTHY = {"up": "1+0x60", "ready": "1+0x60", "days": 14, "good": 1000, "bad": 1, "quick": 100}
+HEALTHY = {"up": "1+0x60", "workers": "2+0x60", "ready": "1+0x60", "days": 14, "good": 1000, "bad": 1, "quick": 100}
 HEALTHY |= {"locks": 5, "open": 87, "drift": 0, "waited": 40, "redis": 0, "wrong": 9, "backup": 25 * 60 * 60 - 30 * 60}
 
 
@@ -69,6 +70,7 @@ PROBLEMS: list[tuple[dict[str, object], str | None]] = [
     ({"quick": 90}, "PetserviceIsSlow"),  # nine in ten are quick
     ({"up": "0+0x60"}, "PetserviceIsMissing"),  # no response
     ({"up": "_x60"}, "PetserviceIsMissing"),  # no target
+    ({"workers": "_x60"}, "PetserviceIsMissing"),  # each worker ends at its start
     ({"ready": "1+0x10 0+0x50"}, "PetserviceIsNotReady"),
     ({"ready": "1+0x28 0+0x1 1+0x30"}, None),  # not ready for a minute, as during a restart
     ({"days": 13.9}, "PetserviceCertificateExpires"),
