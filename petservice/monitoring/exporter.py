@@ -62,10 +62,8 @@ class Exporter:
         # prometheus_client reads this variable when it is imported, so nothing may import it earlier.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(self._folder)
         from prometheus_client import CollectorRegistry, start_http_server
-        from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+        from prometheus_client.multiprocess import MultiProcessCollector
 
-        # Keeps the counters of an ended worker, given its process id, and drops its gauges.
-        self.worker_ended: Callable[[int], None] = mark_process_dead
         # Workers are forks of this process and inherit any lock that a scrape's thread holds at that moment. So this
         # thread must not take a lock that workers use. A separate registry with a collector of files takes none.
         registry = CollectorRegistry(auto_describe=False)
@@ -84,6 +82,15 @@ class Exporter:
         for folder in parent.glob(f"{prefix}*"):  # of services that were killed: the address is this one's now
             if folder != self._folder and folder.lstat().st_uid == os.getuid():
                 shutil.rmtree(folder, ignore_errors=True)
+
+    def worker_ended(self, pid: int) -> None:
+        """Keep the counters of an ended worker, but not the space that they did not need, and drop its gauges."""
+        from prometheus_client.multiprocess import mark_process_dead
+
+        mark_process_dead(pid)  # type: ignore[no-untyped-call]
+        for file in self._folder.glob(f"*_{pid}.db"):
+            # The last value and its time, of eight bytes each, may be zero.
+            os.truncate(file, len(file.read_bytes().rstrip(b"\0")) + 16)
 
     def close(self) -> None:
         """Delete the files. The server ends with the process."""

@@ -95,6 +95,8 @@ def test_a_killed_worker_leaves_its_counts_and_none_of_its_requests_in_flight(wi
         assert observed.sample("petservice_http_requests_in_flight") == 0
         assert observed.sample("petservice_threads_in_use", pool="pages") == 0
         assert observed.counted() == before
+        (folder,) = folders_of(observed.metrics_url)
+        assert sum(file.stat().st_size for file in folder.glob(f"*_{pid}.db")) < 50_000
         sent = send(observed, KINDS)
         wait_until(lambda: observed.counted() - before == sent)
 
