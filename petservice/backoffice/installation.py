@@ -70,9 +70,11 @@ def findings() -> list[Finding]:
     path = Path(connection.settings_dict["NAME"])
     if connection.vendor == "sqlite" and not path.exists() and not Path(f"{path.resolve()}{MOVED}").exists():
         # SQLite would create it now, perhaps for another user than that of the service.
-        found.append(
-            Finding("database", "warning", f"There is no database yet: {path}.", "The command serve creates it.")
-        )
+        can_be_made = os.access(path.parent, os.W_OK)
+        owned = "Make its directory, and let the account of the service own it."
+        advice = "The command serve creates it." if can_be_made else owned
+        text = f"There is no database yet: {path}."
+        found.append(_graded("database", text, advice, error=not can_be_made, warning=True))
     else:
         checks += [database, pooler, migrations, counters, clock]
     for check in checks:

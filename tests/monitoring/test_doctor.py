@@ -199,8 +199,10 @@ def test_a_database_that_does_not_exist_is_not_created_also_if_it_was_moved(tmp_
     ended = manage("doctor", **variables)
     path.with_name(f"{path.name}.moved").touch()
     moved = manage("doctor", **variables)
+    nowhere = manage("doctor", **variables | {"DATABASE_URL": "sqlite:////missing/pets.sqlite3"})
 
-    assert (ended.returncode, moved.returncode) == (1, 2)
+    assert (ended.returncode, moved.returncode, nowhere.returncode) == (1, 2, 2)
+    assert "Make its directory, and let the account of the service own it." in nowhere.stdout
     assert f"There is no database yet: {path}." in ended.stdout
     assert f"the data of {path} has moved to another database. Set DATABASE_URL to that one" in moved.stdout
     assert not path.exists()
