@@ -10,11 +10,12 @@ from functools import partial
 
 import httpx
 import pytest
-from django.db import IntegrityError, connection
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
 from psycopg import errors
 
 from pets.models import Pet
-from petservice.apikeys.models import APIKey
+from petservice.apikeys.models import APIKey, KeyDay
 from petservice.monitoring.counters import take
 from petservice.monitoring.database_calls import kind_of_error
 from petservice.monitoring.metrics import MAX_KEYS
@@ -86,6 +87,16 @@ def test_a_failed_connection_of_django_is_counted() -> None:
         unreachable.connect()
 
     assert take()["database_errors", {"sqlite": "other", "postgresql": "connection"}[connection.vendor]] == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_failed_commit_of_django_is_counted() -> None:
+    take()
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        KeyDay.objects.create(api_key_id=0, day=timezone.now())  # the database checks at the end that there is this key
+
+    assert take()["database_errors", "constraint"] == 1
 
 
 @pytest.mark.django_db(transaction=True)

@@ -26,7 +26,7 @@ MEMBERS = {
         *("atomic_migration", "deferred_sql", "sql_create_column", "sql_delete_index"),
     ],
     "django.db.backends.base.base:BaseDatabaseWrapper": [
-        *("close_if_unusable_or_obsolete", "connection", "ensure_connection", "get_connection_params"),
+        *("close_if_unusable_or_obsolete", "commit", "connection", "ensure_connection", "get_connection_params"),
         *("get_new_connection", "in_atomic_block", "ops", "settings_dict", "wrap_database_errors"),
     ],
 }

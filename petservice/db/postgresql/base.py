@@ -128,6 +128,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
             raise UnsuitableDatabaseError(obstacle)
         return connection
 
+    @database_call("django")
+    def commit(self) -> None:
+        super().commit()
+
     def copy_rows(
         self, table: str, columns: Sequence[str], batches: Batches, *, refresh_statistics: bool = True
     ) -> None:

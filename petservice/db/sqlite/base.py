@@ -116,6 +116,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
             create_for_owner(path)
         return super().get_new_connection(conn_params)
 
+    @database_call("django")
+    def commit(self) -> None:
+        super().commit()
+
     def copy_rows(
         self, table: str, columns: Sequence[str], batches: Batches, *, refresh_statistics: bool = True
     ) -> None:
