@@ -24,6 +24,7 @@ from petservice.api.readiness import readiness
 from petservice.apikeys import keys, usage
 from petservice.client_address import address_of
 from petservice.db.pending_migrations import BEING_UPDATED
+from petservice.monitoring.counters import count
 from petservice.monitoring.logs import request_id as logged_request_id
 from petservice.monitoring.logs import trace_id
 from petservice.monitoring.telemetry import trace_id_of
@@ -123,6 +124,7 @@ class RefusalMiddleware(MiddlewareMixin):
         if request.path_info in paths.PROBES:
             return None
         if settings.REQUIRE_HTTPS and not request.is_secure():
+            count("refusals", "plain_http")
             plain = request.META.get("HTTP_X_API_KEY", "")
             if keys.environment_of(plain):
                 prefix = keys.prefix(plain)
@@ -134,6 +136,7 @@ class RefusalMiddleware(MiddlewareMixin):
         try:
             request.get_host()
         except DisallowedHost:
+            count("refusals", "unknown_host")
             if _is_page(request):
                 message = "This address is not set up for the pet service. Use the address that you were given."
                 return HttpResponse(message, status=400)

@@ -7,10 +7,12 @@ import uuid
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
+from typing import Any
 
 import httpx
 import pytest
 from django.db import IntegrityError, connection, transaction
+from django.test import Client as DjangoClient
 from django.utils import timezone
 from psycopg import errors
 
@@ -147,6 +149,17 @@ def test_refusals_are_counted_by_reason(causes: Observed) -> None:
     for reason, request in refused.items():
         send = partial(response_to, causes.service, request)
         grows(causes, "petservice_refusals_total", 1, send, reason=reason)
+
+
+@pytest.mark.once
+def test_refusals_before_a_view_are_counted_by_reason(client: DjangoClient, settings: Any) -> None:
+    take()
+
+    assert client.get("/v1/pets", headers={"Host": "evil.example"}).status_code == 400
+    settings.REQUIRE_HTTPS = True
+    assert client.get("/v1/pets").status_code == 403
+
+    assert take() == {("refusals", "unknown_host"): 1, ("refusals", "plain_http"): 1}
 
 
 @pytest.mark.once
