@@ -9,6 +9,7 @@ from django.test import Client
 
 from petservice import __version__
 from petservice.guides.rendering import ADMIN_GUIDE, API_GUIDE, CHANGELOG, guide
+from petservice.monitoring.counters import take
 from tests.service import GUNICORN, Service
 
 pytestmark = pytest.mark.once
@@ -31,7 +32,8 @@ def test_every_page_has_the_policy_and_all_but_the_login_ignore_cookies(address:
 
 
 @pytest.mark.parametrize("address", ["/", "/docs", "/admin/"])
-def test_error_page_has_the_policy(client: Client, settings: LazySettings, address: str) -> None:
+def test_error_page_has_the_policy_and_is_counted(client: Client, settings: LazySettings, address: str) -> None:
+    take()
     foreign = client.get(address, headers={"Host": "unknown.example.com"})
     settings.REQUIRE_HTTPS = True
     plain = client.get(address)
@@ -39,6 +41,7 @@ def test_error_page_has_the_policy(client: Client, settings: LazySettings, addre
     assert (foreign.status_code, plain.status_code) == (400, 403)
     assert foreign.content == b"This address is not set up for the pet service. Use the address that you were given."
     assert plain.content == b"Use https:// to open this page."
+    assert take() == {("refusals", "unknown_host"): 1, ("refusals", "plain_http"): 1}
     for response in (foreign, plain):
         assert response["Content-Type"].startswith("text/html")
         assert set(response["Content-Security-Policy"].split("; ")) == POLICY
