@@ -109,7 +109,9 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         now = time.monotonic()
         for connection in list(self.connections):
             connection.close_overdue(now)
-        if self.metrics is not None:
+        if self.metrics is not None and self.is_stopping:
+            self.metrics.write_counts()  # without a check of the database, for which the stop would wait
+        elif self.metrics is not None:
             self.metrics.sample(self.application, self.connections)
 
     async def _stop(self) -> None:

@@ -3,6 +3,7 @@
 import os
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -132,6 +133,28 @@ def test_the_metrics_show_a_silent_server_although_no_client_asks_and_a_stop_doe
             wait_until(lambda: client.get("/ready").status_code == 503, seconds=10)
             service.process.terminate()
             assert service.process.wait(MAX_STOP) == 0
+        finally:
+            server.resume()
+
+
+def test_a_stop_begins_no_check_of_a_server_for_which_a_request_waits(tmp_path: Path, server: Server) -> None:
+    metrics = f"127.0.0.1:{free_port()}"
+    with (
+        running_service(tmp_path, DATABASE_URL=server.url, METRICS_BIND=metrics, **ONE_WORKER) as service,
+        service.client(service.create_key()) as client,
+        ThreadPoolExecutor() as pool,
+    ):
+        observed = Observed(service, "", f"http://{metrics}/metrics")
+        wait_until(lambda: observed.sample("petservice_ready") == 1)
+        checks = observed.sample("petservice_queued_total", pool="readiness")
+        wait_until(lambda: observed.sample("petservice_queued_total", pool="readiness") > checks)
+        server.suspend()
+        try:
+            waiting = pool.submit(client.get, "/v1/pets?x")
+            wait_until(lambda: observed.sample("petservice_threads_in_use", pool="api") > 0)
+            service.process.terminate()
+            assert service.process.wait(10) == 0  # the request waits for five seconds, and a check would for ten more
+            assert waiting.result().status_code == 500
         finally:
             server.resume()
 
