@@ -112,13 +112,15 @@ def test_requests_succeed_after_the_server_restarts_between_them(tmp_path: Path,
         assert lost(Load(service, key, created=created(responses))) == []
 
 
+@pytest.mark.parametrize("is_asked", [False, True])
 def test_the_metrics_show_a_silent_server_although_no_client_asks_and_a_stop_does_not_wait_long_for_it(
-    tmp_path: Path, server: Server
+    tmp_path: Path, server: Server, is_asked: bool
 ) -> None:
     metrics = f"127.0.0.1:{free_port()}"
     with (
         running_service(tmp_path, DATABASE_URL=server.url, METRICS_BIND=metrics, **ONE_WORKER) as service,
         service.client(service.create_key()) as client,
+        ThreadPoolExecutor() as pool,
     ):
         observed = Observed(service, "", f"http://{metrics}/metrics")
         wait_until(lambda: observed.sample("petservice_ready") == 1)
@@ -128,33 +130,17 @@ def test_the_metrics_show_a_silent_server_although_no_client_asks_and_a_stop_doe
             server.resume()
             wait_until(lambda: observed.sample("petservice_ready") == 1)
             assert client.get("/ready").status_code == client.get("/v1/pets").status_code == 200
+            checks = observed.sample("petservice_queued_total", pool="readiness")
+            wait_until(lambda: observed.sample("petservice_queued_total", pool="readiness") > checks)
             server.suspend()
-            # Responses are up to two seconds old. Afterwards a check waits for the server.
-            wait_until(lambda: client.get("/ready").status_code == 503, seconds=10)
+            if is_asked:  # the request waits for five seconds, and a check that began now would for ten more
+                waiting = pool.submit(client.get, "/v1/pets?x")
+                wait_until(lambda: observed.sample("petservice_threads_in_use", pool="api") > 0)
+            else:  # responses are up to two seconds old, and afterwards a check waits for the server
+                wait_until(lambda: client.get("/ready").status_code == 503, seconds=10)
             service.process.terminate()
-            assert service.process.wait(MAX_STOP) == 0
-        finally:
-            server.resume()
-
-
-def test_a_stop_begins_no_check_of_a_server_for_which_a_request_waits(tmp_path: Path, server: Server) -> None:
-    metrics = f"127.0.0.1:{free_port()}"
-    with (
-        running_service(tmp_path, DATABASE_URL=server.url, METRICS_BIND=metrics, **ONE_WORKER) as service,
-        service.client(service.create_key()) as client,
-        ThreadPoolExecutor() as pool,
-    ):
-        observed = Observed(service, "", f"http://{metrics}/metrics")
-        wait_until(lambda: observed.sample("petservice_ready") == 1)
-        checks = observed.sample("petservice_queued_total", pool="readiness")
-        wait_until(lambda: observed.sample("petservice_queued_total", pool="readiness") > checks)
-        server.suspend()
-        try:
-            waiting = pool.submit(client.get, "/v1/pets?x")
-            wait_until(lambda: observed.sample("petservice_threads_in_use", pool="api") > 0)
-            service.process.terminate()
-            assert service.process.wait(10) == 0  # the request waits for five seconds, and a check would for ten more
-            assert waiting.result().status_code == 500
+            assert service.process.wait(10 if is_asked else MAX_STOP) == 0
+            assert not is_asked or waiting.result().status_code == 500
         finally:
             server.resume()
 
