@@ -125,7 +125,6 @@ ODD_URLS: dict[str, object] = {
     f"pets/pet/?o={DIGITS}": 200,
     "pets/pet/?o=-0001": 200,
     "pets/pet/?name__regex=(a%2B)%2B$": 400,
-    "pets/pet/?id=1": 400,
     "pets/pet/x/change/?_to_field=": 400,
     "auth/group/1/change/?_to_field=": 400,
     # Lists have the conditions of their filters and no others, such as on secrets.
@@ -140,7 +139,6 @@ ODD_URLS: dict[str, object] = {
     "apikeys/apikey/?environment__exact=test&access__exact=read": 200,
     "apikeys/apikey/?use=nonsense": 200,
     "apikeys/apikey/?digest__startswith=0": 400,
-    "apikeys/apikey/?expires_at__year=99999": 400,
     "apikeys/apikey/add/?expires_at=soon": 200,
     # A pasted text of thousands of words.
     **{f"{page}/?q={'ab+' * 2000}": 200 for page in ("accounts/account", "auth/user", "auth/group", "apikeys/apikey")},

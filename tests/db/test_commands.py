@@ -1,13 +1,18 @@
-"""Commands report that the database has pending migrations."""
+"""Commands report that the database has pending migrations, and change nothing if they are interrupted."""
 
 import os
 import re
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 
+from petservice.apikeys.models import APIKey
+from store.models import InventoryCounter
+from tests.backoffice.login import fail
 from tests.service import manage
 
 pytestmark = pytest.mark.once
@@ -43,3 +48,24 @@ def test_every_command_reports_pending_migrations(command: str, monkeypatch: pyt
         call_command(command, *COMMANDS[command], stdout=output)
 
     assert output.getvalue() == ""
+
+
+def interrupt(execute: Any, sql: str, *arguments: Any) -> Any:
+    if sql.startswith('INSERT INTO "journal_event"'):
+        raise KeyboardInterrupt
+    return execute(sql, *arguments)
+
+
+# Other tests interrupt the commands that import pets and that ask for a password.
+@pytest.mark.django_db
+@pytest.mark.parametrize("command", ["axes_reset_username", "create_api_key", "reconcile_inventory", "revoke_api_key"])
+def test_a_command_that_is_interrupted_before_its_event_is_written_changes_nothing(command: str, ada: Any) -> None:
+    APIKey.objects.create(name="Acme", prefix="pets_test_12345678", environment="test")
+    InventoryCounter.objects.create(status="available", count=5)
+    fail(5)
+    before = connection.creation.serialize_db_to_string()
+
+    with connection.execute_wrapper(interrupt), pytest.raises(KeyboardInterrupt):
+        call_command(command, *COMMANDS.get(command, ["ada"]))
+
+    assert connection.creation.serialize_db_to_string() == before

@@ -170,9 +170,8 @@ def test_a_word_with_a_slip_suggests_the_nearest_one(staff: Client, monkeypatch:
     monkeypatch.setattr(suggestions, "_TOGETHER", 1)
     for name in ("rex rabbit", "Rex of York", "Zoë", "Барсик", "Straße 5", "kaninchen"):
         Pet.objects.create(name=name, tag="Rabbit")
-    meant = {"rabit": "Rabbit", "rxe": "Rex", "REY": "Rex", "rex rabbti": "rex Rabbit", "zoi": "Zoë"}
-    meant |= {"strase": "Straße", "барсук": "Барсик", "kanninchen": "kaninchen"}
-    meant |= {"zoee": "Zoë", "rabit crocodile": "Rabbit"}
+    meant = {"rabit": "Rabbit", "rxe": "Rex", "REY": "Rex", "rex rabbti": "rex Rabbit", "zoee": "Zoë"}
+    meant |= {"strase": "Straße", "барсук": "Барсик", "kanninchen": "kaninchen", "rabit crocodile": "Rabbit"}
 
     found = {slip: listed(staff, q=slip).suggestions[0][0] for slip in meant}
 
