@@ -6,8 +6,8 @@ import re
 from petservice.configuration import environment
 from petservice.configuration.environment import env
 
-# A password in a URL, also in one without a scheme, or in a list of parameters.
-_PASSWORD = re.compile(r"((?:://|^(?!.*://))[^:/@]*:)(?:[^?]*|[^/]*)(?=@)|(password=)('[^']*'|[^\s&]*)", re.IGNORECASE)
+# A password in a URL, also in one without a scheme or with an @ in the name, or in a list of parameters.
+_PASSWORD = re.compile(r"(^(?:[^:/@]*:?//)?+[^:]*:)(?:[^?]*|[^/]*)(?=@)|(password=)('[^']*'|[^\s&]*)", re.IGNORECASE)
 # What the service uses in place of a missing or empty variable.
 _USED = {
     "ALLOWED_HOSTS": ",".join(environment.ALLOWED_HOSTS),

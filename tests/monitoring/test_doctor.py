@@ -187,7 +187,8 @@ def test_settings_have_their_sources_and_no_secrets(tmp_path: Path) -> None:
     of_database = ["backup", "clock", "counters", "database", "migrations"]
     assert found == [*of_database, "petservice.E001", "pooler", "redis"]
     assert "DEBUG='perhaps' cannot be read" in ended.stdout
-    for url in ("postgres://ada:s3/cr3t@127.0.0.1/pets?password=hunter@2", "ada:cr3t@127.0.0.1/pets"):
+    in_query = "postgres://ada:s3/cr3t@127.0.0.1/pets?password=hunter@2"
+    for url in (in_query, "postgres://ada@shop:cr3t@127.0.0.1/pets", "ada:cr3t@127.0.0.1/pets"):
         mistyped = manage("doctor", DATABASE_URL=url)
         assert not re.search("cr3t|hunter|@2", mistyped.stdout + mistyped.stderr)
 
