@@ -68,13 +68,17 @@ def findings() -> list[Finding]:
     found = [Finding(str(error.id), "error", str(error.msg), error.hint) for error in run_checks(tags=["petservice"])]
     checks: list[Callable[[], Iterable[Finding]]] = [version, disk, memory, files, certificate, redis, backup]
     path = Path(connection.settings_dict["NAME"])
-    if connection.vendor == "sqlite" and not path.exists() and not Path(f"{path.resolve()}{MOVED}").exists():
+    # Not Path.exists, which raises an error if this account may not look into the directory.
+    is_missing = not any(map(os.path.exists, (path, Path(f"{path.resolve()}{MOVED}"))))
+    if connection.vendor == "sqlite" and is_missing:
         # SQLite would create it now, perhaps for another user than that of the service.
-        can_be_made = os.access(path.parent, os.W_OK)
-        owned = "Make its directory, and let the account of the service own it."
-        advice = "The command serve creates it." if can_be_made else owned
-        text = f"There is no database yet: {path}."
-        found.append(_graded("database", text, advice, error=not can_be_made, warning=True))
+        if os.access(path.parent, os.W_OK):
+            text, advice = f"There is no database yet: {path}.", "The command serve creates it."
+            found.append(Finding("database", "warning", text, advice))
+        else:
+            text = f"This account neither finds nor can create {path}."
+            advice = "Make its directory, and let the account of the service own it."
+            found.append(Finding("database", "error", text, advice))
     else:
         checks += [database, pooler, migrations, counters, clock]
     for check in checks:
