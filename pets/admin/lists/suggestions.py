@@ -39,7 +39,8 @@ def _near(query: str) -> list[str]:
     better |= {word: near for word, near in nearest.items() if _finds(near)}
     meant = " ".join(better.get(word, word) for word in words)
     texts = [meant] if meant != query and _finds(meant) else []
-    return texts + ([better[word] for word in words if word in better] if len(words) > 1 else [])
+    # Each once, because two words may have the same nearest one.
+    return texts + ([*dict.fromkeys(better[word] for word in words if word in better)] if len(words) > 1 else [])
 
 
 def _finds(text: str) -> bool:

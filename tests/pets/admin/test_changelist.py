@@ -176,6 +176,7 @@ def test_a_word_with_a_slip_suggests_the_nearest_one(staff: Client, monkeypatch:
     found = {slip: listed(staff, q=slip).suggestions[0][0] for slip in meant}
 
     assert found == {slip: f"All pets that “{word}” finds" for slip, word in meant.items()}
+    assert len(listed(staff, q="rabit rabbti").suggestions) == 2  # “Rabbit Rabbit”, and “Rabbit” once
     for other in ("crocodile", "tom", "%", "rabbit crocodile"):
         assert all("Rex" not in text and "crocodile" not in text for text in suggested(staff, q=other))
 
