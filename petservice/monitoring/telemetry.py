@@ -48,8 +48,9 @@ def _begin_spans() -> None:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-        if "service.name=" not in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", ""):
-            os.environ.setdefault("OTEL_SERVICE_NAME", "petservice")
+        # Of attributes with the same name, the last one counts.
+        attributes = "service.name=petservice", os.environ.get("OTEL_RESOURCE_ATTRIBUTES")
+        os.environ["OTEL_RESOURCE_ATTRIBUTES"] = ",".join(filter(None, attributes))
         provider = TracerProvider()
         provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
         tracer = provider.get_tracer("petservice")

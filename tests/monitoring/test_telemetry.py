@@ -50,7 +50,8 @@ def spans(received: Received) -> list[Any]:
     requests = [ExportTraceServiceRequest.FromString(body) for path, body in received if path == "/v1/traces"]
     resources = [resource for one in requests for resource in one.resource_spans]
     attributes = {(one.key, one.value.string_value) for each in resources for one in each.resource.attributes}
-    assert not resources or ("service.name", "shop") in attributes
+    name = "petservice" if ("peer.service.name", "shop") in attributes else "shop"
+    assert not resources or ("service.name", name) in attributes
     return [span for resource in resources for scope in resource.scope_spans for span in scope.spans]
 
 
@@ -72,7 +73,7 @@ def followed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     folder = tmp_path_factory.mktemp(request.param)
     with collector() as (address, received), migrated_database_url(folder) as url:
         variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{address}", "OTEL_BSP_SCHEDULE_DELAY": "100"}
-        variables |= {"OTEL_RESOURCE_ATTRIBUTES": "service.name=shop"}
+        variables |= {"OTEL_RESOURCE_ATTRIBUTES": "peer." * (request.param == "serve") + "service.name=shop"}
         variables |= {"SENTRY_DSN": f"http://public@{address}/1", "SENTRY_ENVIRONMENT": "shop", "NO_PROXY": "*"}
         variables |= {"DATABASE_URL": url, "PETSERVICE_LOG_FORMAT": "json", "WEB_CONCURRENCY": "1"}
         key = stopped_service(folder, url).create_key()
