@@ -122,9 +122,10 @@ def _without_blanks_before_quotes(lines: Iterator[str], header: int, delimiter: 
 def _fitted(row: list[str], columns: list[str], delimiter: str) -> list[str] | str:
     """Return the row with a cell for each column, because spreadsheets add and leave out empty cells, or an error."""
     missing, name = columns[len(row) :], _DELIMITERS.get(delimiter, delimiter)
-    cells = f"{len(row)} cells, where the first line has {len(columns)}"
     if VISIBLE.search("".join(missing)):  # the rest of the text may be on the next line
+        cells = f"{len(row)} of {len(columns)} cells"
         return f"{cells}: add the missing {name}s, or save it as a workbook. Text with a line break must be in quotes."
     if VISIBLE.search("".join(row[len(columns) :])):
+        cells = f"{len(row)} cells, where the first line has {len(columns)}"
         return f"{cells}: text with a {name} in it must be in quotes."
     return row[: len(columns)] + [""] * len(missing)

@@ -120,7 +120,7 @@ LONG = "longer than 1,048,576 bytes: write each pet on a line of its own."
         ("a,b,c,d,e,f,g,h,i,j,k,name\n", "csv", [(1, f"{NAMES}; not {str([*'abcdefghij'])[1:-1]} and 1 more. ")]),
         ('{"name": "Rex", "Name": "Tom"}', "jsonl", [(1, "a field is named twice: upper and lower case are")]),
         ("name,tag,status\n  ,  ,gone\nRex,,\n,dog,\n", "csv", [(2, "name"), (2, "tag"), (2, "status"), (4, "name")]),
-        ("name,tag\nTom,cat\nRex\n", "csv", [(3, "1 cells, where the first line has 2: add the missing commas, ")]),
+        ("name,tag\nTom,cat\nRex\n", "csv", [(3, "1 of 2 cells: add the missing commas, ")]),
         ("name;tag\nTom;cat\nRex;dog;brown\n", "csv", [(3, "3 " + IN_QUOTES.format("semicolon"))]),
         *(
             (f"name\nTom\n{rest}", "csv", [(3, "the CSV is broken (")])

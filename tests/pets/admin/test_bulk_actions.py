@@ -120,9 +120,7 @@ def test_thousands_of_pets_are_deleted_with_a_confirmation_that_names_ten_and_pu
     ]
     assert (Pet.objects.count(), Item.objects.count()) == (12, 1088)
     assert messages(undo(staff, response)) == ["The change of 1,088 pets is undone."]
-    recent = text_of(staff.get("/admin/pets/recentchange/"))
-    assert "1,088 pets deleted." in recent
-    assert "1088" not in recent
+    assert {*re.findall("1,?088", text_of(staff.get("/admin/pets/recentchange/")))} == {"1,088"}
     assert inventory_counts() == {"available": 1088, "pending": 0, "sold": 12}
 
 
