@@ -56,7 +56,6 @@ def interrupt(execute: Any, sql: str, *arguments: Any) -> Any:
     return execute(sql, *arguments)
 
 
-# Other tests interrupt the commands that import pets and that ask for a password.
 @pytest.mark.django_db
 @pytest.mark.parametrize("command", ["axes_reset_username", "create_api_key", "reconcile_inventory", "revoke_api_key"])
 def test_a_command_that_is_interrupted_before_its_event_is_written_changes_nothing(command: str, ada: Any) -> None:
