@@ -46,7 +46,7 @@ PAGES = {
     "filter by day of sale": "/admin/pets/pet/?sold_from={month_ago}&sold_to={week_ago}",
     "filter by day of sale and tag": "/admin/pets/pet/?sold_from={month_ago}&sold_to={week_ago}&tag=dog",
     "filter by day of sale and tag, none fits": "/admin/pets/pet/?sold_from={today}&tag=old&creator=staff",
-    "filter by day of sale, newest first": "/admin/pets/pet/?sold_from={month_ago}&o=-created_at",
+    "filter by day of sale, newest first": "/admin/pets/pet/?sold_from={month_ago}&sold_to={week_ago}&o=-created_at",
     "filter by day of sale, sorted by name": "/admin/pets/pet/?sold_from={month_ago}&o=name",
     "sorted by day of sale": "/admin/pets/pet/?o=-sold_at",
     "filter by status, sorted by day of sale, first one first": "/admin/pets/pet/?status__exact=sold&o=sold_at",

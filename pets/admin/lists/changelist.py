@@ -120,10 +120,10 @@ class PetChangeList(BoundedChangeList):
     @property
     def order_of_index(self) -> str:
         """Return the order, or that of creation, which is the same if all pets have one status, and none a sale."""
-        if STATUS not in self.filters:
+        if not self.filters.keys() & {STATUS, SOLD_DAYS}:
             return self.order
         order = self.order.replace("status", "created_at")
-        is_sold = self.params["status__exact"] == Pet.Status.SOLD
+        is_sold = SOLD_DAYS in self.filters or self.params["status__exact"] == Pet.Status.SOLD
         return order if is_sold else order.replace("sold_at", "created_at")
 
     def sortable_columns(self) -> list[tuple[int, str]]:

@@ -75,13 +75,26 @@ class SQLitePetChangeList(PetChangeList):
 
     def _in_order(self) -> QuerySet[Any]:
         """Return pets in the order of the list, by an index that also has the filters that the order allows."""
-        names = self._indexed_filters()
+        names, order = self._indexed_filters(), self.order_of_index
+        if SOLD_DAYS in self.filters and TAG not in self.filters and order.endswith("created_at"):
+            return self._first_sold(order)
         # SQLite takes any of several indexes. That of a tag finds fewer pets than those of statuses and of creators,
         # but most pets may have none.
         hidden = names & {STATUS, CREATOR} if TAG in names and self.filter_form.spellings else set()
         tested = _not_by_index(self.filters[one] for one in hidden)
         in_index = [self.filters[one] for one in names - hidden]
-        return self.root_queryset.filter(*in_index, *tested).order_by(*indexed(self.order_of_index))
+        return self.root_queryset.filter(*in_index, *tested).order_by(*indexed(order))
+
+    def _first_sold(self, order: str) -> QuerySet[Any]:
+        """Return the first of the pets that were sold in a period, in the order of their creation.
+
+        The index of sales has both times, so that the time of the last one is found without reading the pets.
+        """
+        conditions = [self.filters[one] for one in self.filters.keys() & {STATUS, SOLD_DAYS, CREATED_DAYS}]
+        sold = self.root_queryset.filter(*conditions).order_by(order)
+        last = sold.values("created_at")[_MAX_TESTED - 1 : _MAX_TESTED]
+        side = "gte" if order.startswith("-") else "lte"
+        return sold.filter(**{f"created_at__{side}": last}).order_by(*indexed(order))
 
     def _indexed_filters(self) -> set[tuple[str, ...]]:
         """Return the filters that an index has together with the order."""
