@@ -14,10 +14,10 @@ Batches = Iterable[Sequence[Sequence[Any]]]
 
 # Seconds that a request waits for the response to a statement, a little more than PostgreSQL lets the statement run. A
 # new thread starts with it.
-REQUEST_TIMEOUT = 21.0
+STATEMENT_TIMEOUT = 21.0
 # The time limit of statements, for a server that does not respond and therefore ends none itself. Management commands
 # have none.
-time_limit: ContextVar[float | None] = ContextVar("time_limit", default=REQUEST_TIMEOUT)
+time_limit: ContextVar[float | None] = ContextVar("time_limit", default=STATEMENT_TIMEOUT)
 
 
 def backend(alias: str = DEFAULT_DB_ALIAS) -> Any:

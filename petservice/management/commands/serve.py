@@ -13,7 +13,7 @@ from django.db import DatabaseError, connection, transaction
 from django.utils.crypto import get_random_string
 
 from petservice.apikeys.models import APIKey
-from petservice.db.backend import REQUEST_TIMEOUT, backend, time_limit
+from petservice.db.backend import STATEMENT_TIMEOUT, backend, time_limit
 from petservice.journal.models import Event
 from petservice.journal.recording import add_event
 
@@ -48,7 +48,7 @@ class Command(BaseCommand):
             backend().begin_service()
             if is_embedded or migrate:
                 call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
-        time_limit.set(REQUEST_TIMEOUT)
+        time_limit.set(STATEMENT_TIMEOUT)
         if is_embedded and not settings.LIVE:
             server.when_ready = self._set_up_on_first_use
         server.run()
