@@ -50,7 +50,7 @@ COUNT_INTERVAL = 3600.0
 T = TypeVar("T")
 
 
-class Places:
+class Slots:
     """A limited number of slots, of which each client may have some."""
 
     def __init__(self, name: str, number: int, of_a_client: int) -> None:
@@ -133,8 +133,8 @@ class Application:
             "pages": ThreadPool("pages", limits.PAGE_THREADS),
             "readiness": ThreadPool("readiness", limits.READINESS_THREADS),
         }
-        self._uploads = Places("uploads_in_progress", limits.MAX_UPLOADS, limits.MAX_UPLOADS_OF_ACCOUNT)
-        self._logins = Places("logins_in_progress", limits.MAX_LOGINS, limits.MAX_LOGINS_OF_ADDRESS)
+        self._uploads = Slots("uploads_in_progress", limits.MAX_UPLOADS, limits.MAX_UPLOADS_OF_ACCOUNT)
+        self._logins = Slots("logins_in_progress", limits.MAX_LOGINS, limits.MAX_LOGINS_OF_ADDRESS)
         self._password_checks = asyncio.Semaphore(limits.CONCURRENT_LOGINS)
 
     async def respond(self, scope: Scope, receive: Receive) -> Response:
