@@ -121,7 +121,7 @@ class Metrics:
         INVENTORY_DRIFT.set(application.inventory_drift)
         CONNECTIONS.set(len(connections))
         IN_FLIGHT.set(sum(connection.is_handling for connection in connections))
-        for name, pool in application.threads.items():
+        for name, pool in application.pools.items():
             THREADS.labels(name).set(pool.size)
             THREADS_IN_USE.labels(name).set(pool.in_use)
         self.write_counts()

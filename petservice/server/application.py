@@ -128,7 +128,7 @@ class Application:
         self._handler = handler
         self._fast_path = fast_path
         # Separate pools, so that the API never queues behind pages, nor the readiness check behind either.
-        self.threads = {
+        self.pools = {
             "api": ThreadPool("api", limits.API_THREADS),
             "pages": ThreadPool("pages", limits.PAGE_THREADS),
             "readiness": ThreadPool("readiness", limits.READINESS_THREADS),
@@ -204,7 +204,7 @@ class Application:
             return response
 
     async def _on_thread(self, name: str, request: ReceivedRequest) -> Response:
-        return await self.threads[name].call(partial(self._response_of_django, request))
+        return await self.pools[name].call(partial(self._response_of_django, request))
 
     def _response_of_django(self, request: ReceivedRequest) -> Response:
         """Return the complete response, so that a slow client occupies no thread."""
@@ -217,14 +217,14 @@ class Application:
 
     def watch_database(self) -> bool:
         """Return whether the worker was ready, for the metrics, and start what is due of the checks of the database."""
-        now, thread = time.monotonic(), self.threads["readiness"]
-        if now - self._watched_at >= WATCH_INTERVAL and not thread.in_use:
+        now, pool = time.monotonic(), self.pools["readiness"]
+        if now - self._watched_at >= WATCH_INTERVAL and not pool.in_use:
             self._watched_at = now
-            self._check = asyncio.ensure_future(thread.call(self._measure))
+            self._check = asyncio.ensure_future(pool.call(self._measure))
         if readiness.was_ready() and now - self._counted_at >= COUNT_INTERVAL:
             self._counted_at = now
             # Not on the thread of the readiness check, because the count of ten million pets takes seconds.
-            self._count = asyncio.ensure_future(self.threads["pages"].call(self._count_pets))
+            self._count = asyncio.ensure_future(self.pools["pages"].call(self._count_pets))
         return readiness.was_ready()
 
     def _measure(self) -> None:

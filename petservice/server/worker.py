@@ -90,7 +90,7 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         self.acceptor = Acceptor(self, settings.TRUSTED_PROXIES)
         # The heartbeat is as old as the oldest request that runs, so that gunicorn's `timeout` applies to each. The
         # readiness check is exempt: it blocks while the database does not respond, and another worker would not help.
-        pools = [pool for name, pool in self.application.threads.items() if name != "readiness"]
+        pools = [pool for name, pool in self.application.pools.items() if name != "readiness"]
         while self.alive and not self._stopping.is_set() and self.nr < self.max_requests and self.ppid == os.getppid():
             heartbeat = time.monotonic() - max(pool.stalled_for() for pool in pools)
             os.utime(self.tmp.fileno(), (heartbeat, heartbeat))
@@ -123,7 +123,7 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             # Connections that were accepted most recently may not be in `connections` yet.
             has_clients = self.connections or (self.acceptor.open and elapsed < LAST_REQUEST_TIMEOUT)
             # Requests whose clients have left may still run.
-            if not has_clients and not any(pool.in_use for pool in self.application.threads.values()):
+            if not has_clients and not any(pool.in_use for pool in self.application.pools.values()):
                 break
             self.notify()
             if elapsed > LAST_REQUEST_TIMEOUT:
