@@ -128,11 +128,8 @@ class Application:
         self._handler = handler
         self._fast_path = fast_path
         # Separate pools, so that the API never queues behind pages, nor the readiness check behind either.
-        self.pools = {
-            "api": ThreadPool("api", limits.API_THREADS),
-            "pages": ThreadPool("pages", limits.PAGE_THREADS),
-            "readiness": ThreadPool("readiness", limits.READINESS_THREADS),
-        }
+        sizes = {"api": limits.API_THREADS, "pages": limits.PAGE_THREADS, "readiness": limits.READINESS_THREADS}
+        self.pools = {name: ThreadPool(name, size) for name, size in sizes.items()}
         self._uploads = Slots("uploads_in_progress", limits.MAX_UPLOADS, limits.MAX_UPLOADS_OF_ACCOUNT)
         self._logins = Slots("logins_in_progress", limits.MAX_LOGINS, limits.MAX_LOGINS_OF_ADDRESS)
         self._password_checks = asyncio.Semaphore(limits.CONCURRENT_LOGINS)
