@@ -10,8 +10,8 @@ from typing import Any
 
 from petservice.client_address import Address, Proxies, network_of, parse_address
 from petservice.monitoring.counters import count
+from petservice.server import limits
 from petservice.server.connection import Connection
-from petservice.server.limits import MAX_CONNECTIONS_OF_ADDRESS, REQUEST_TIMEOUT
 
 # Seconds for which a worker leaves a new connection to the others, for each connection that it has, and at most. So the
 # worker with the fewest connections takes it, and no worker waits long for another that is busy.
@@ -75,7 +75,7 @@ class Acceptor:
         host = client[0] if client else None
         address = parse_address(host) if host else None
         address = network_of(address) if address else None
-        if self._of_address[address] >= MAX_CONNECTIONS_OF_ADDRESS and not self._proxies.trusts(host):
+        if self._of_address[address] >= limits.MAX_CONNECTIONS_OF_ADDRESS and not self._proxies.trusts(host):
             count("refusals", "connections_of_address")
             accepted.close()
             return
@@ -92,7 +92,7 @@ class Acceptor:
                 partial(Connection, self._worker, client, ended),
                 accepted,
                 ssl=self._worker.app.tls,
-                ssl_handshake_timeout=REQUEST_TIMEOUT if self._worker.app.tls else None,
+                ssl_handshake_timeout=limits.REQUEST_TIMEOUT if self._worker.app.tls else None,
             )
         except OSError:  # not TLS, or disconnected before the handshake
             accepted.close()

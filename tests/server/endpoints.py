@@ -27,7 +27,7 @@ from petservice.wsgi import Handler
 
 FOLDER = Path(os.environ["TEST_ENDPOINTS_FOLDER"])
 MEBIBYTE = b"x" * 2**20
-limits.REQUEST_TIMEOUT = acceptor.REQUEST_TIMEOUT = int(os.environ.get("TEST_REQUEST_TIMEOUT", limits.REQUEST_TIMEOUT))
+limits.REQUEST_TIMEOUT = int(os.environ.get("TEST_REQUEST_TIMEOUT", limits.REQUEST_TIMEOUT))
 acceptor.DEFERRAL = float(os.environ.get("TEST_DEFERRAL", acceptor.DEFERRAL))
 acceptor.MAX_DEFERRAL = max(acceptor.MAX_DEFERRAL, 10 * acceptor.DEFERRAL)
 server.CHECK_TIMEOUT = float(os.environ.get("TEST_CHECK_TIMEOUT", server.CHECK_TIMEOUT))
