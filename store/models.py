@@ -15,10 +15,10 @@ class InventoryItem(Pet):
 
 
 class InventoryCounter(models.Model):
-    """A shard of the number of pets with one status; the number is the sum of the shards.
+    """A part of the number of pets with one status; the number is the sum of its counters.
 
     Only triggers (store/migrations/_triggers.py) write the counters. Concurrent writers of one status use different
-    shards, so that no writer waits until the transaction of another writer ends.
+    counters, so that no writer waits until the transaction of another writer ends.
     """
 
     status = models.CharField(max_length=9, choices=Pet.Status)
