@@ -1,4 +1,4 @@
-"""CSV files that spreadsheets open: their mark, their parts, and the protection of texts that would run as formulas.
+"""CSV files that spreadsheets open: their parts, and the protection of texts that would run as formulas.
 
 An export adds an apostrophe before a formula, and an import removes it. An apostrophe that the text itself has gets
 another one, so that an exported and imported text is unchanged.
