@@ -1,4 +1,4 @@
-"""File formats, progress bars and failures of the commands that import, export and move pets."""
+"""File formats, progress bars and failures of the commands that read and write files or whole databases."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping
