@@ -1,1 +1,1 @@
-"""Staff accounts: their roles, their pages in the admin, the links that set a password, and the end of sessions."""
+"""Staff accounts: their roles, their pages in the admin, the actions on one, and the links that set a password."""
