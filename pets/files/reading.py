@@ -15,7 +15,7 @@ from pets.files.table_columns import OWN, ColumnMapping, known_columns, values
 _MAX_NAMED, _MAX_COLUMNS = 60, 1000
 
 
-def rows(file: IO[bytes], kind: str, mapping: ColumnMapping) -> Rows:
+def table_rows(file: IO[bytes], kind: str, mapping: ColumnMapping) -> Rows:
     """Yield the header and the rows of a table, which is "csv" or "xlsx". Raises BrokenFileError."""
     if kind == "xlsx":
         # Only here, because its library takes 10 MB of memory.
@@ -50,7 +50,7 @@ def checked_lines(
     """
     try:
         is_table = kind in ("csv", "xlsx")
-        for number, found in values(table or rows(file, kind, mapping), mapping) if is_table else json_pets(file):
+        for number, found in values(table or table_rows(file, kind, mapping), mapping) if is_table else json_pets(file):
             yield Line(number, {}, [found]) if isinstance(found, str) else checked(number, found)
     except BrokenFileError as error:
         yield Line(error.line, {}, [error.problem])

@@ -7,7 +7,7 @@ from typing import Any
 
 from openpyxl import Workbook
 
-from pets.files.reading import rows
+from pets.files.reading import table_rows
 from pets.files.rows import BrokenFileError
 from pets.files.table_columns import OWN
 
@@ -52,7 +52,7 @@ def with_part(content: bytes, name: str, change: Callable[[bytes], bytes]) -> by
 
 def cells(content: bytes, kind: str = "xlsx") -> list[tuple[int, Any]]:
     """Return the header and the rows with their numbers."""
-    return list(rows(io.BufferedReader(io.BytesIO(content)), kind, OWN))  # type: ignore[arg-type]
+    return list(table_rows(io.BufferedReader(io.BytesIO(content)), kind, OWN))  # type: ignore[arg-type]
 
 
 def problem(content: bytes) -> str:

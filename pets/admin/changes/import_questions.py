@@ -12,7 +12,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from pets.fields import EDITABLE
-from pets.files.reading import rows
+from pets.files.reading import table_rows
 from pets.files.rows import VISIBLE, BrokenFileError, exact_time, word_of
 from pets.files.table_columns import DATES, ColumnMapping, in_utc, known_column, known_columns, known_status
 from pets.models import ImportedFile, Pet, Upload
@@ -42,7 +42,7 @@ class Table:
 
     def __init__(self, upload: Upload, mapping: ColumnMapping) -> None:
         """Read a table. Raises BrokenFileError."""
-        with closing(rows(BytesIO(upload.content), upload.kind, mapping)) as found:
+        with closing(table_rows(BytesIO(upload.content), upload.kind, mapping)) as found:
             self.number, header = next(found)
             self.header = [*header]
             lines = [*islice(found, MAX_COUNTED + 1)]
