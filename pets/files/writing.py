@@ -38,7 +38,7 @@ def _cells(row: Any) -> list[str | None]:
     return list(cells.values())
 
 
-def workbook(rows: Iterable[Any], columns: Sequence[str]) -> bytes:
+def exported_workbook(rows: Iterable[Any], columns: Sequence[str]) -> bytes:
     """Return a workbook (.xlsx) for people, with these columns and the times of the store's time zone.
 
     Characters that a workbook cannot have are replaced.

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pets.files import workbook as reader
 from pets.files.rows import BrokenFileError
-from pets.files.writing import workbook as exported_workbook
+from pets.files.writing import exported_workbook
 from pets.models import Pet
 from tests.pets.workbooks import cells, problem, with_part, workbook
 

@@ -12,7 +12,7 @@ from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 
 from pets.files.rows import EXPORTED
-from pets.files.writing import XLSX, workbook, write
+from pets.files.writing import XLSX, exported_workbook, write
 from pets.models import Pet
 from pets.models.pet import count_of_pets
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
@@ -70,7 +70,7 @@ def _file(rows: list[Any], file_format: str, name: str) -> HttpResponse:
     if file_format == "csv":
         content, content_type = BOM_UTF8 + b"".join(write(rows, "csv", _COLUMNS)), "text/csv"
     elif file_format == "xlsx":
-        content, content_type = workbook(rows, _COLUMNS[1:]), XLSX
+        content, content_type = exported_workbook(rows, _COLUMNS[1:]), XLSX
     else:  # an array with one pet per line
         lines = b",\n".join(line.rstrip() for line in write(rows, "jsonl", _COLUMNS))
         content, content_type = b"[\n" + lines + b"\n]\n", "application/json"
