@@ -90,7 +90,7 @@ class KeptFormLoginView(LoginView):
     """A login view with a form that was sent when a login was needed first."""
 
     authentication_form = LoginForm
-    template_name = "backoffice/login.html"
+    template_name = "sign_in/login.html"
     next_page = "admin:index"
 
     def get_initial(self) -> dict[str, Any]:
