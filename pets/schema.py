@@ -7,6 +7,7 @@ from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from petservice.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from petservice.api.schema import STANDARD_HEADERS, example, failures, response_header
 from petservice.api.serializers import ID_SCHEMA
+from petservice.apikeys.permissions import HasAccess
 
 REX = {"id": "01890a5d-ac96-774b-bcce-b302099a8057", "name": "Rex", "tag": "dog"}
 EXAMPLE_BODY = {field: REX[field] for field in ("name", *OPTIONAL_TEXTS)}
@@ -116,7 +117,7 @@ pets = extend_schema_view(
                 *(400, 401, 403, 409, 422, 429, 500),
                 messages={
                     400: 'name is required: send a string, for example {"name": "Rex"}.',
-                    403: "This API key may only read: use a key with read and write access.",
+                    403: HasAccess.message,
                     409: KEY_IN_USE,
                     422: KEY_REUSED,
                 },
