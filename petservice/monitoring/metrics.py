@@ -114,7 +114,7 @@ class Metrics:
     def sample(self, application: Any, connections: Collection[Any]) -> None:
         """Set the gauges to the current values of these objects of petservice.server, and add what was counted."""
         READY.set(application.watch_database())
-        size, *numbers = application.database
+        size, *numbers = application.database_state
         DATABASE_BYTES.set(size)
         for state, number in zip(("open", "used", "allowed"), numbers, strict=True):
             DATABASE_CONNECTIONS.labels(state).set(number)

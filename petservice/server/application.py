@@ -120,7 +120,7 @@ class Application:
 
     # What was measured last of the database (petservice.api.health.STATES), and by how many pets the counters of the
     # inventory were wrong; and when the one and the other was checked.
-    database, inventory_drift = (0, 0, 0, 0), 0
+    database_state, inventory_drift = (0, 0, 0, 0), 0
     _watched_at = _counted_at = -inf
 
     def __init__(self, handler: Handler, fast_path: Any) -> None:
@@ -228,7 +228,7 @@ class Application:
         try:
             if not readiness.obstacle():
                 with connection.cursor() as cursor:
-                    self.database = cursor.execute(STATES[connection.vendor]).fetchone()
+                    self.database_state = cursor.execute(STATES[connection.vendor]).fetchone()
         except DatabaseError as error:  # it has ended since the check, and the next check will say so
             logger.warning("The size and the connections of the database are not known: %s", error)
         finally:
