@@ -18,17 +18,11 @@ LIMIT = 5
 
 
 def log_in(
-    password: str = PASSWORD,
-    *,
-    name: str = "ada",
-    address: str = HERE,
-    browser: str = "Any/1",
-    client: Client | None = None,
-    **sent: str,
+    password: str = PASSWORD, *, name: str = "ada", address: str = HERE, client: Client | None = None, **sent: str
 ) -> Any:
     """Send the form of the login in a new browser, or with a client, and return the response."""
     if client is None:
-        client = Client(REMOTE_ADDR=address, raise_request_exception=False, headers={"User-Agent": browser})
+        client = Client(REMOTE_ADDR=address, raise_request_exception=False)
     return client.post(f"{LOGIN}?next={INDEX}", {"username": name, "password": password, **sent})
 
 

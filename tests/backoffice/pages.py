@@ -13,7 +13,7 @@ from django.test import Client
 _UNDO = re.compile(r' <(?:a|form) class="undo".*? (?:href|action)="(.+?)">.*Undo.*')
 
 
-def submit(client: Client, url: str, form: str, changes: dict[str, Any], **headers: str) -> Any:
+def submit(client: Client, url: str, form: str, changes: dict[str, Any]) -> Any:
     """Open a page, change some fields of the form with this id, send it, and return the final response."""
     return send(client, url, read(client, url, form) | changes)
 
