@@ -63,7 +63,6 @@ def test_the_wheel_brings_the_pins_of_what_it_requires(folder: Path, tmp_path: P
 
 
 def test_the_shorter_installation_is_content_with_the_pins(folder: Path) -> None:
-
     def installed() -> set[str]:
         return {path.name for path in folder.glob(".venv/lib/*/site-packages/*.dist-info")}
 

@@ -102,9 +102,7 @@ def test_pets_are_deleted_after_a_confirmation_that_names_them_unless_someone_el
     ]
 
 
-def test_thousands_of_pets_are_deleted_with_a_confirmation_that_names_ten_and_put_back_together(
-    staff: Client,
-) -> None:
+def test_thousands_of_pets_are_deleted_with_a_confirmation_that_names_ten_and_put_back_together(staff: Client) -> None:
     pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(1100))
 
     page = act(staff, "delete_selected", versions_shown(staff), pets[0], select_across="1")
@@ -156,9 +154,6 @@ def test_a_forged_selection_changes_nothing(staff: Client) -> None:
     assert Pet.objects.get().status == "available"
 
 
-# The menu of a status, and who may use it.
-
-
 @pytest.mark.parametrize("action", ["mark_as_sold", "delete_selected", "set_tag"])
 def test_an_action_on_too_many_pets_reads_few_of_them_and_changes_nothing(
     staff: Client, monkeypatch: pytest.MonkeyPatch, action: str
@@ -174,6 +169,9 @@ def test_an_action_on_too_many_pets_reads_few_of_them_and_changes_nothing(
     assert ["You selected more than 3 pets" in message for message in messages(response)] == [True]
     assert inventory_counts() == {"available": 4, "pending": 0, "sold": 0}
     assert not Item.objects.exists()
+
+
+# The menu of a status, and who may use it.
 
 
 def test_an_account_that_may_only_look_or_delete_sees_a_badge_and_changes_no_status() -> None:

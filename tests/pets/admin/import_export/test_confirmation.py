@@ -72,7 +72,6 @@ def test_two_concurrent_confirmations_import_once(staff: Client) -> None:
 
 
 @only_on_postgresql
-@only_on_postgresql
 def test_two_accounts_that_confirm_the_same_file_at_the_same_time_import_it_once(staff: Client) -> None:
     other = granted(*IMPORTER, name="bea")
     page, page_of_other = upload(staff, "name\nRex\n"), upload(other, "name\nRex\n")
