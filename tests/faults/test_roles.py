@@ -78,15 +78,8 @@ def test_the_owner_of_an_existing_database_can_be_replaced(server: Server) -> No
 
 def use_commands(service: Service, folder: Path) -> None:
     (folder / "pets.jsonl").write_text('{"name": "Rex", "status": "sold"}\n')
-    ended = manage(
-        "shell",
-        "--verbosity",
-        "0",
-        "-c",
-        COMMANDS.format(folder=folder),
-        **service.environment,
-        DJANGO_SUPERUSER_PASSWORD=PASSWORD,
-    )
+    variables = service.environment | {"DJANGO_SUPERUSER_PASSWORD": PASSWORD}
+    ended = manage("shell", "-v0", "-c", COMMANDS.format(folder=folder), **variables)
     assert "Traceback" not in ended.stderr, ended.stderr
     assert "The database has all migrations." in ended.stdout, ended.stdout + ended.stderr
     assert "cannot be checked" not in ended.stdout
