@@ -18,7 +18,7 @@ JSON_TYPES = {bool: "a boolean", int: "a number", float: "a number", list: "an a
 
 @extend_schema_field(ID_SCHEMA)
 class IDField(serializers.Field[str, Any, str, Any]):
-    """A read-only id of a record. Only the service assigns ids."""
+    """The id of a record in responses. Only the service assigns ids."""
 
 
 @extend_schema_field(

@@ -40,7 +40,7 @@ class Acceptor:
             listener.setblocking(False)
 
     def listen(self) -> None:
-        """Accept connections unless the limit is reached or the worker is stopping."""
+        """Begin to accept connections, or stop if the limit is reached or the worker is stopping."""
         for listener in self._listeners:
             if self._may_accept():
                 if listener not in self._deferred:
