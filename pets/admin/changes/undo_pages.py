@@ -109,8 +109,6 @@ class UndoAdmin(ReadOnlyPages):
             self.message_user(request, f"Not undone for pets that have changed since: {names}.", messages.WARNING)
         if count:
             self.message_user(request, f"The change of {count_of_pets(count)} is undone.", messages.SUCCESS)
-        else:
-            self.message_user(request, "Nothing was undone, and no pet was changed.", messages.INFO)
         # The filters of the list that showed the message.
         filters = QueryDict(request.GET.get("_changelist_filters", ""))
         page = "admin:pets_pet_changelist" if self.has_view_permission(request) else "admin:index"
