@@ -54,7 +54,7 @@ class UndoAdmin(ReadOnlyPages):
     list_display_links = None
     list_select_related = ("undone_by",)
     ordering = ("-at", "-pk")
-    empty_list = "No pet was changed in the last hour. A change can be undone here for an hour."
+    empty_list = "There are no changes of the last hour that you may undo. A change can be undone here for an hour."
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the changes that the user can undo now, and those that were undone."""

@@ -190,6 +190,7 @@ def test_undoing_needs_the_permissions_that_the_change_needed(staff: Client) -> 
         assert (Event.objects.latest("pk").kind == Event.Kind.UNDONE) == (status == 302)
     assert dict(Pet.objects.values_list("name", "status")) == {"Rex": "available", "Tom": "available"}
     assert names(clerk, RECENT) == ["Sold: “Rex” marked as sold."]
+    assert "There are no changes of the last hour that you may undo." in text_of(stranger.get(RECENT))
     assert "/admin/journal/event/" not in text_of(clerk.get(reverse("admin:index")))  # only administrators may see it
     assert names(staff, RECENT) == [
         *("Added: “Max” added.", "Imported: Import: 1 pet added, 0 changed.", "Sold: “Rex” marked as sold.")
