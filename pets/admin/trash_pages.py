@@ -98,7 +98,8 @@ class TrashAdmin(ReadOnlyPages):
         with transaction.atomic():
             back, taken = trash.put_back(keys)
             if back:
-                add_event(request, Event.Kind.RESTORED, target=Pet, message="From the trash.", changes=back)
+                message = f"{count_of_pets(len(back))} from the trash."
+                add_event(request, Event.Kind.RESTORED, target=Pet, message=message, changes=back)
         if taken:
             message = f"A pet with the same ID exists already, so these stay in the trash: {first_names(taken)}."
             self.message_user(request, message, messages.WARNING)
