@@ -135,7 +135,8 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         if obj is None:
             return ()
-        editable = EDITABLE if self.has_edit_permission(request) else ("status",)
+        is_for_status = self.has_change_permission(request) and not self.has_edit_permission(request)
+        editable = ("status",) if is_for_status else EDITABLE  # of which a viewer gets the values alone
         return [field for field in self.get_fields(request, obj) if field not in editable]
 
     @admin.display(description="created by")

@@ -170,6 +170,12 @@ def test_a_form_of_a_pet_that_someone_deleted_says_who_and_what_was_typed(staff:
     assert not Pet.objects.exists()
 
 
+@pytest.mark.django_db
+def test_the_page_of_a_pet_that_one_may_only_see_has_its_name_before_its_status() -> None:
+    page = granted("view_pet").get(page_of(create_pet(name="Rex"))).content.decode()
+    assert page.index("field-name") < page.index("field-status")
+
+
 # Two people edit the same pet.
 
 
