@@ -170,8 +170,10 @@ def test_a_phone_shows_rows_of_two_lines_with_targets_for_fingers(staff_page: Pa
         targets += [row.locator(".action-select"), state]
         parts.append(staff_page.locator("#changelist .actions").first)
         row.locator(".action-select").check()
-    for size in (ZOOMED, PHONE):
+    titles = staff_page.locator(".menu-button summary, #result_list thead .sortable")
+    for size in (PHONE | {"width": 320}, ZOOMED, PHONE):
         staff_page.set_viewport_size(size)
+        assert titles.evaluate_all("all => all.every(one => one.scrollWidth <= one.clientWidth)"), size
         for one in map(box, parts):
             assert one["x"] + one["width"] <= size["width"], size
             assert one["y"] + one["height"] <= size["height"], size
