@@ -69,7 +69,7 @@ def csv_rows(file: IO[bytes], encoding: str = "") -> Rows:
     except csv.Error as error:
         raise BrokenFileError(number, f"the CSV is broken ({error}): is a quote missing or left over?") from None
     except UnicodeError:
-        name = "UTF-8" if encoding.startswith("utf-8") else encoding
+        name = ENCODINGS.get(encoding, encoding.upper().removesuffix("-SIG"))
         problem = f"The text is not {name}: choose its encoding, or save it in a spreadsheet as “CSV UTF-8”."
         raise BrokenFileError(0, problem) from None
     finally:

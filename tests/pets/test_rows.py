@@ -132,7 +132,7 @@ LONG = "longer than 1,048,576 bytes: write each pet on a line of its own."
             (b'{"name": "Tom"}\n' + line + b'\n{"name": "Tom"}', "jsonl", [(2, "not JSON (")])
             for line in (b"{", b"Rex", b'{"name": "\\ud800"}', b'{"name": NaN}')
         ),
-        ("name\nRex\n".encode("utf-16") + b"\x00\xd8A\x00", "csv", [(0, "The text is not utf-16: choose")]),
+        ("name\nRex\n".encode("utf-16") + b"\x00\xd8A\x00", "csv", [(0, "The text is not UTF-16: choose")]),
         ('{"name": "Rex"}\n'.encode("utf-16") + b"\x00\xd8A\x00", "jsonl", [(0, "The text is not UTF-16, as its")]),
         (b'{"name": "Tom"}\n{"name": "\xe9"}\n{"name": "Rex"}', "jsonl", [(2, "the text is not UTF-8: save the file")]),
         (

@@ -225,6 +225,7 @@ def test_the_encoding_of_an_old_spreadsheet_is_chosen_and_not_guessed(staff: Cli
     assert page.redirect_chain == [(COLUMNS, 302)]  # so that the button Back of a browser shows the questions again
     assert [row[2:4] for row in cells(send(staff, page))] == [["Žofie", "kočka"], ["Rex", "dog"]]
     assert "Select a valid choice." in text_of(upload(staff, file, encoding="rot13"))
+    assert "The text is not Western Europe (Windows-1252): " in text_of(upload(staff, b"\x81", encoding="cp1252"))
 
 
 def test_a_sheet_of_a_workbook_is_chosen_or_is_the_first_visible_one(staff: Client) -> None:
