@@ -250,5 +250,4 @@ def test_the_expiry_of_a_key_has_the_date_field_of_the_browser_and_names_another
     clock.send("Emulation.setTimezoneOverride", {"timezoneId": "Africa/Lagos"})
     staff_page.goto("/admin/apikeys/apikey/add/")
     expect(staff_page.get_by_text("Days are UTC; your clock is 1 hour ahead.")).to_be_visible()
-    assert staff_page.locator(".vDateField, .vTimeField").count() == 0
     expect(staff_page.get_by_label("Day of expiry")).to_have_attribute("type", "date")

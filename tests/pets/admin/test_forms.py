@@ -19,7 +19,7 @@ from tests.pets.admin.pet_pages import LIST, edit, histories, page_of, sent, und
 from tests.pets.admin.test_undo import TOO_LATE
 from tests.pets.changes import delete
 
-pytestmark = pytest.mark.once(on="postgresql")
+pytestmark = [pytest.mark.django_db, pytest.mark.once(on="postgresql")]
 
 ADD = reverse("admin:pets_pet_add")
 
@@ -80,7 +80,6 @@ def test_a_form_that_is_sent_again_adds_nothing_and_leads_to_its_pet(staff: Clie
     assert Pet.objects.count() == 2
 
 
-@pytest.mark.django_db
 def test_an_account_that_may_add_pets_and_see_none_gets_to_the_dashboard_and_may_undo() -> None:
     clerk = granted("add_pet")
     fields = read(clerk, ADD, "pet_form") | {"name": "Rex"}
@@ -170,7 +169,6 @@ def test_a_form_of_a_pet_that_someone_deleted_says_who_and_what_was_typed(staff:
     assert not Pet.objects.exists()
 
 
-@pytest.mark.django_db
 def test_the_page_of_a_pet_that_one_may_only_see_has_its_name_before_its_status() -> None:
     page = granted("view_pet").get(page_of(create_pet(name="Rex"))).content.decode()
     assert page.index("field-name") < page.index("field-status")
@@ -223,7 +221,6 @@ def test_a_field_that_both_changed_is_shown_with_both_values_and_saved_the_secon
     assert Pet.objects.values("name", field, other).get() == {"name": "Tom", field: mine or None, other: kept}
 
 
-@pytest.mark.django_db
 def test_a_form_whose_texts_the_account_may_not_change_any_more_saves_nothing_and_shows_what_was_typed() -> None:
     pet, clerk = create_pet(name="Rex", tag="dog"), granted("change_pet", "change_inventoryitem")
     typed = read(clerk, page_of(pet), "pet_form") | {"name": "Max <b>", "status": "sold"}
