@@ -101,7 +101,8 @@ class TrashAdmin(ReadOnlyPages):
                 message = f"{count_of_pets(len(back))} from the trash."
                 add_event(request, Event.Kind.RESTORED, target=Pet, message=message, changes=back)
         if taken:
-            message = f"A pet with the same ID exists already, so these stay in the trash: {first_names(taken)}."
+            names = first_names([f"“{trashed}”" for trashed in taken])
+            message = f"A pet with the same ID exists already, so these stay in the trash: {names}."
             self.message_user(request, message, messages.WARNING)
         if gone := chosen - len(back) - len(taken):
             message = f"{count_of_pets(gone)} could not be put back: not in the trash any more."

@@ -60,7 +60,7 @@ class JournalPages(admin.ModelAdmin):
     def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
         if request.has_changes:  # type: ignore[attr-defined]  # set by log_change
             return super().response_change(request, obj)
-        self.message_user(request, f"You changed nothing, so {obj} is as before.", messages.INFO)
+        self.message_user(request, f"You changed nothing, so “{obj}” is as before.", messages.INFO)
         if "_continue" in request.POST:
             return HttpResponseRedirect(request.get_full_path())
         return self.response_post_save_change(request, obj)

@@ -102,7 +102,7 @@ def test_a_save_without_a_change_is_recorded_nowhere(admin_client: Client, page:
     fields = read(admin_client, url, f"{page.partition('_')[2]}_form")
     for button, next_page in (("_save", reverse(f"admin:{page}_changelist")), ("_continue", url)):
         response = admin_client.post(url, fields | {button: "1"}, follow=True)
-        assert messages(response) == [f"You changed nothing, so {record} is as before."]
+        assert messages(response) == [f"You changed nothing, so “{record}” is as before."]
         assert response.redirect_chain == [(next_page, 302)]
     assert Event.objects.count() == before
     assert "Changed." not in admin_client.get(INDEX).content.decode()

@@ -62,7 +62,7 @@ def save_edit(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: PetForm) 
         event = add_event_of_change(request, Event.Kind.CHANGED, summary, changes, permission_to_change(request.user))
         messages.success(request, with_undo(pages, request, summary, event))
     else:
-        messages.info(request, f"You changed nothing, so {pet} is as before.")
+        messages.info(request, f"You changed nothing, so “{pet}” is as before.")
 
 
 class NewPetForm(FormOnce, PetForm):

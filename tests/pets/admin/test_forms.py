@@ -185,7 +185,7 @@ def test_a_field_that_both_set_to_the_same_value_or_that_has_no_hidden_one_is_no
     first, again = (sent(staff, page_of(pet), fields | {"status": "sold", "tag": "wolf"}) for _ in range(2))
 
     assert messages(first) == ["“Rex”: Tag changed from “dog” to “wolf”."]
-    assert messages(again) == ["You changed nothing, so Rex is as before."]
+    assert messages(again) == ["You changed nothing, so “Rex” is as before."]
     assert Pet.objects.values_list("tag", "status").get() == ("wolf", "sold")
     assert histories(staff, pet) == [("admin", "Tag changed from “dog” to “wolf”.")]
     # A program may leave out the hidden fields, and then overwrites the current values.

@@ -105,7 +105,7 @@ def test_many_pets_are_put_back_except_those_whose_id_is_taken_and_none_if_they_
     assert Pet.objects.count() == 1
 
     assert put_back(staff, *all_rows, select_across=1) == [
-        "A pet with the same ID exists already, so these stay in the trash: Pet 00.",
+        "A pet with the same ID exists already, so these stay in the trash: “Pet 00”.",
         f"Put back with all values: {', '.join(f'“Pet {n:02}”' for n in range(21, 11, -1))} and 11 more.",
     ]
     assert Pet.objects.get(pk=pets[0].pk).name == "Imported"
@@ -129,7 +129,7 @@ def test_a_deleted_pet_and_an_imported_one_with_its_id_are_both_in_the_trash(sta
         assert "None" not in page  # in place of a tag
     key = row_of(rex).pk
     taken, back = put_back(staff, key, select_across=1)
-    assert taken == "A pet with the same ID exists already, so these stay in the trash: Rex."
+    assert taken == "A pet with the same ID exists already, so these stay in the trash: “Rex”."
     assert back == "Put back with all values: “Max”."
     assert Pet.objects.values_list("pk", "name").get() == (rex.pk, "Max")
     Pet.objects.all().delete()
