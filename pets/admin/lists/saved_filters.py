@@ -61,7 +61,7 @@ def _save(request: HttpRequest, query: str) -> None:
             form.add_error("name", f"{other} Choose another name, or remove that filter.")
         else:
             SavedFilter.objects.filter(pk=saved.pk).update(is_shared=is_shared)
-            whom = "For everybody, it is" if is_shared else "It is"
+            whom = "For everybody, it is" if is_shared else "For you, it is"
             messages.success(request, f"The filter “{name}” is saved. {whom} a link above the list.")
     for name, errors in form.errors.items():
         messages.error(request, f"{form[name].label}: {' '.join(map(str, errors))} Nothing was saved.")

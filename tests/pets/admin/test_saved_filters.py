@@ -30,7 +30,7 @@ def test_a_filter_is_saved_shown_on_the_list_and_removed(staff: Client) -> None:
     assert SAVED in page
 
     response = staff.post(SAVED, {"name": " Sold pigs ", "query": QUERY}, follow=True)
-    assert messages(response) == ["The filter “Sold pigs” is saved. It is a link above the list."]
+    assert messages(response) == ["The filter “Sold pigs” is saved. For you, it is a link above the list."]
     assert response.redirect_chain[-1][0] == f"{LIST}?q=rex&status__exact=sold&tag=guinea+pig"
     links = re.findall(r'<a href="([^"]*)">Sold pigs</a>\n', text_of(staff.get(LIST)))
     assert [unescape(link) for link in links] == ["?q=rex&status__exact=sold&tag=guinea+pig"]
@@ -57,7 +57,7 @@ def test_saving_twice_changes_nothing_and_an_invalid_filter_and_another_one_of_t
     staff: Client,
 ) -> None:
     for _ in range(2):
-        assert save(staff, "Mine") == ["The filter “Mine” is saved. It is a link above the list."]
+        assert save(staff, "Mine") == ["The filter “Mine” is saved. For you, it is a link above the list."]
     for name, query, error in (
         ("Mine", "tag=dog", "Name: You have another filter named “Mine”."),
         ("  ", QUERY, "Name: This field is required."),
@@ -92,8 +92,8 @@ def test_filters_belong_to_one_account_and_a_shared_one_is_a_link_for_everybody_
     for pk in (*SavedFilter.objects.values_list("pk", flat=True), "x", "9" * 30, ""):
         assert messages(other.post(SAVED, {"filter": pk}, follow=True)) == ["This filter is removed already."]
     assert SavedFilter.objects.count() == 2
-    assert save(other, "Mine") == ["The filter “Mine” is saved. It is a link above the list."]
-    assert save(staff, "Pigs", "tag=pig") == ["The filter “Pigs” is saved. It is a link above the list."]
+    assert save(other, "Mine") == ["The filter “Mine” is saved. For you, it is a link above the list."]
+    assert save(staff, "Pigs", "tag=pig") == ["The filter “Pigs” is saved. For you, it is a link above the list."]
     assert "?tag=pig" not in text_of(other.get(LIST))
     other.post(SAVED, shared)
     pks = {filter.name: filter.pk for filter in SavedFilter.objects.filter(owner__username="someone")}
