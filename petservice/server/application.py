@@ -34,7 +34,7 @@ from petservice.middleware import PageMiddleware, with_standard_headers
 from petservice.monitoring.access_log import current_record
 from petservice.monitoring.counters import count
 from petservice.monitoring.logs import request_id
-from petservice.paths import ADMIN, API, LOGIN, READINESS
+from petservice.paths import ADMIN, API, HEALTH, LOGIN, READINESS
 from petservice.server import limits
 from petservice.server.messages import Receive, ReceivedRequest, Response, Scope, encoded
 from petservice.sign_in.kept_forms import last_account
@@ -168,6 +168,8 @@ class Application:
                 return encoded(with_standard_headers(error_response(503, NO_ANSWER), request.id))
         if request.path_info.startswith(API):
             await request.receive_body(receive, MAX_BODY_BYTES)  # the parser refuses a larger one
+            if request.path_info == HEALTH:  # on another thread, because all of the API may wait for the database
+                return await asyncio.to_thread(self._response_of_django, request)
             return await self._on_thread("api", request)
         is_form = request.declared_bytes <= limits.MAX_FORM_BYTES and "HTTP_TRANSFER_ENCODING" not in request.META
         # A cookie shows that the browser was logged in. Strangers have none, and no page takes a large body from them.

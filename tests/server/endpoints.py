@@ -41,7 +41,7 @@ class EndpointsHandler(Handler):
 
     def get_response(self, request: HttpRequest) -> HttpResponseBase:
         match request.path_info:
-            case "/held":
+            case "/held" | "/v1/held":
                 _hold()
                 return _json("{}")
             case "/admin/login/" if request.method == "POST":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from petservice.server.limits import PAGE_THREADS
+from petservice.server.limits import API_THREADS, PAGE_THREADS
 from tests.contract.test_table import assert_failure
 from tests.monitoring.observed import Observed
 from tests.server.connections import Client, Connect, get, response_to
@@ -39,19 +39,23 @@ def with_default_timeout(running: Service) -> Service:
     return running
 
 
-def test_waiting_pages_block_neither_the_api_nor_readiness(with_default_timeout: Service, connect: Connect) -> None:
+def test_waiting_requests_block_no_other_pool_and_no_health(with_default_timeout: Service, connect: Connect) -> None:
     folder = with_default_timeout.log.parent
-    clients = [connect(with_default_timeout) for _ in range(8)]
-    for client in clients:
+    clients = [connect(with_default_timeout) for _ in range(16)]
+    for client in clients[:8]:
         client.send(get("/held"))
     wait_until(lambda: held_requests(folder) == PAGE_THREADS)
 
     with Client(with_default_timeout) as other:
         for path, status in (("/v1/health", 200), ("/v1/meta", 200), ("/ready", 503)):
             assert other.response_to(get(path)).status == status, f"{path}; the database is not migrated"
+        for client in clients[8:]:
+            client.send(get("/v1/held"))
+        wait_until(lambda: held_requests(folder) == PAGE_THREADS + API_THREADS)
+        assert other.response_to(get("/v1/health?unusual", method="HEAD"), to_head=True).status == 200
 
     release(folder)
-    assert [client.response().status for client in clients] == [200] * 8
+    assert [client.response().status for client in clients] == [200] * 16
 
 
 @pytest.mark.parametrize("path", ["/v1/crash", "/breaking-export"])
