@@ -47,7 +47,6 @@ def requests(key: str) -> dict[str, tuple[bytes, tuple[str, str, int]]]:
         "foreign host": (b"GET /v1/pets HTTP/1.1\r\nHost: example.com\r\n\r\n", ("GET", "no_route", 400)),
         "ready": (get("/ready"), ("GET", "/ready", 200)),
         "home page": (get("/"), ("GET", "/", 200)),
-        "docs": (get("/docs"), ("GET", "/docs", 200)),
         "admin": (get("/admin/pets/pet/7/change/"), ("GET", "/admin/pets/pet/{object_id}/change/", 302)),
         "login": (get("/admin/login/"), ("GET", "/admin/login/", 200)),
         "static file": (get("/static/backoffice/admin.css"), ("GET", "/static/", 200)),
