@@ -165,7 +165,7 @@ class Application:
                 async with asyncio.timeout(CHECK_TIMEOUT):
                     return await self._on_thread("readiness", request)
             except TimeoutError:
-                return encoded(with_standard_headers(error_response(503, NO_ANSWER), request.id))
+                return _without_middleware(request, error_response(503, NO_ANSWER))
         if request.path_info.startswith(API):
             await request.receive_body(receive, MAX_BODY_BYTES)  # the parser refuses a larger one
             if request.path_info == HEALTH:  # on another thread, because all of the API may wait for the database
