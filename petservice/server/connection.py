@@ -18,6 +18,7 @@ from petservice.client_address import shown_address
 from petservice.middleware import request_id_of, with_standard_headers
 from petservice.monitoring.access_log import INVALID_REQUEST, AccessRecord
 from petservice.monitoring.counters import count
+from petservice.monitoring.logs import request_id
 from petservice.monitoring.redaction import echo
 from petservice.server import limits
 from petservice.server.messages import Response, Scope, encoded, head
@@ -241,8 +242,9 @@ class Connection(asyncio.Protocol):
                 sent = self._parser.get_header(b"x-request-id") or b""
                 record.request_id = request_id_of({"HTTP_X_REQUEST_ID": sent.decode("latin-1")})
             response = with_standard_headers(standard_error_response(status), record.request_id)
-            # The cause can contain what the client has sent.
-            self._worker.log.warning("The request %s was refused: %s", record.request_id, echo(cause))
+            token = request_id.set(record.request_id)  # the context is that of another request, or of none
+            self._worker.log.warning("A request was refused: %s", echo(cause))  # which can contain what was sent
+            request_id.reset(token)
             record.status = response.status_code
             if not record.started:  # otherwise its task will write this record
                 record.started, record.route = self._began, INVALID_REQUEST

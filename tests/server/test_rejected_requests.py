@@ -115,7 +115,7 @@ def test_rejection_of_invalid_http_is_logged_with_its_cause(service: Service, li
     request_id = response_to(service, get("/v1/health", line)).header("X-Request-ID")
 
     def logged() -> list[str]:
-        return [one for one in service.log.read_text().splitlines() if request_id in one and "WARNING" in one]
+        return [one for one in service.log.read_text().splitlines() if f"[{request_id}]" in one and "WARNING" in one]
 
     wait_until(logged)
     assert cause in logged()[0]
