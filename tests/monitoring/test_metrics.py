@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import psutil
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram
 
@@ -42,6 +42,7 @@ def test_every_request_of_every_kind_is_counted_once_over_all_workers(observed: 
     assert 0 < observed.sample(f"{name}_sum", route=route) < 60
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from([0.0, 0.001, 0.00100001, 0.5, 30.0, 31.0]) | st.floats(0, 100)))
 def test_durations_that_are_counted_together_are_in_the_buckets_of_each(durations: list[float]) -> None:
     from petservice.monitoring.metrics import _BOUNDS, DurationHistogram

@@ -13,7 +13,6 @@ pytestmark = pytest.mark.once(on="postgresql")
 
 PARTS = {
     "nothing": b"",
-    "half a request line": b"GET /v1/he",
     "half a header": b"GET /v1/health HTTP/1.1\r\nHost: loc",
     "half a body": post("guess", b"{", length=100),
     "half a chunk": get("/v1/pets", CHUNKED, method="POST") + b"5\r\n{",
