@@ -66,7 +66,9 @@ class Finding(NamedTuple):
 def findings() -> list[Finding]:
     """Return the findings of all checks, the worst first."""
     found = [Finding(str(error.id), "error", str(error.msg), error.hint) for error in run_checks(tags=["petservice"])]
-    checks: list[Callable[[], Iterable[Finding]]] = [version, disk, memory, files, certificate, redis, backup]
+    checks: list[Callable[[], Iterable[Finding]]] = [version, disk, memory, files, certificate, redis]
+    of_database = [database, migrations, counters, clock]
+    (checks if connection.vendor == "sqlite" else of_database).append(backup)
     path = Path(connection.settings_dict["NAME"])
     # Not Path.exists, which raises an error if this account may not look into the directory.
     is_missing = not any(map(os.path.exists, (path, Path(f"{path.resolve()}{MOVED}"))))
@@ -80,7 +82,14 @@ def findings() -> list[Finding]:
             advice = "Make its directory, and let the account of the service own it."
             found.append(Finding("database", "error", text, advice))
     else:
-        checks += [database, pooler, migrations, counters, clock]
+        try:  # once, because a silent server takes seconds for each attempt
+            connection.ensure_connection()
+            checks += of_database
+        except UnsuitableDatabaseError as error:
+            found.append(Finding("pooler", "error", str(error)))
+        except Exception as error:
+            text = f"The database cannot be used: {str(error).strip()}"
+            found.append(Finding("database", "error", text, "See whether it runs, and check DATABASE_URL."))
     for check in checks:
         try:
             found += check()
@@ -119,6 +128,8 @@ def database() -> Iterator[Finding]:
     text = f"PostgreSQL {values['server_version']}, {filesizeformat(size)}, {used} of {most} connections."
     advice = "Raise max_connections, or run fewer workers (WEB_CONCURRENCY)."
     yield _graded("database", text, advice, warning=used > 0.8 * most)
+    # Each new connection is checked, so this one would not exist.
+    yield Finding("pooler", "ok", "Connections to PostgreSQL have the timeouts of the service.")
     if values["transaction_read_only"] == "on":
         advice = "Name the primary in DATABASE_URL, or turn default_transaction_read_only off."
         yield Finding("database", "error", "The server takes no writes of the service.", advice)
@@ -128,16 +139,6 @@ def database() -> Iterator[Finding]:
             yield Finding("database", "error", text, f"Set {name} = on in postgresql.conf, and reload the server.")
     if values["autovacuum"] == "off":
         yield Finding("database", "warning", "autovacuum is off, so tables grow without end.", "Set autovacuum = on.")
-
-
-def pooler() -> Iterator[Finding]:
-    if connection.vendor == "postgresql":
-        try:
-            connection.ensure_connection()
-        except UnsuitableDatabaseError as error:
-            yield Finding("pooler", "error", str(error))
-        else:
-            yield Finding("pooler", "ok", "Connections to PostgreSQL have the timeouts of the service.")
 
 
 def migrations() -> Iterator[Finding]:
