@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from axes.utils import reset
+from axes.models import AccessAttempt
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
@@ -56,7 +56,7 @@ class SetPasswordView(PasswordResetConfirmView):
             if not _tokens.check_token(account, self.request.session.get(INTERNAL_RESET_SESSION_TOKEN)):
                 return _failure()  # another request has just used or replaced the link
             user.save(update_fields=["password"])
-            reset(username=account.get_username())
+            AccessAttempt.objects.filter(username=account.get_username()).delete()
             text = "Password set with a link."
             add_event(self.request, Event.Kind.ACCOUNT_CHANGED, target=account, message=text, account=account)
         del self.request.session[INTERNAL_RESET_SESSION_TOKEN]

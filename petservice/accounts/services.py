@@ -6,7 +6,7 @@ Changes expect the caller's transaction with the accounts locked.
 from dataclasses import dataclass
 from typing import Any
 
-from axes.utils import reset
+from axes.models import AccessAttempt
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
@@ -111,7 +111,7 @@ def reason_against(action: Action, account: Account, actor: Any) -> str | None:
 def perform(action: Action, request: HttpRequest, account: Account) -> None:
     """Perform any action but the creation of a link, which is shown in the response."""
     if action is UNLOCK:
-        reset(username=account.get_username())
+        AccessAttempt.objects.filter(username=account.get_username()).delete()
     if action is RESET_SECOND_FACTOR:
         factors.remove(request, account, message=action.done)
     if action in (DEACTIVATE, REACTIVATE):

@@ -9,6 +9,9 @@ from typing import Any
 from axes.handlers.database import AxesDatabaseHandler
 from axes.models import AccessAttempt
 from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand
+from django.db import transaction
 from django.db.models import Max, QuerySet
 from django.db.models.signals import pre_save
 from django.dispatch import receiver
@@ -17,6 +20,8 @@ from django.utils import timezone
 
 from petservice.admin_pages.staff_page import failure_page
 from petservice.client_address import network_of_client
+from petservice.journal.models import Event
+from petservice.journal.recording import add_event_of_command
 
 
 class LoginAttempts(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no types
@@ -26,6 +31,17 @@ class LoginAttempts(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no t
         """Count a failed login."""
         request.axes_user_agent = request.axes_http_accept = ""
         super().user_login_failed(sender, credentials, request, **kwargs)
+
+    @transaction.atomic
+    def reset_attempts(self, **which: Any) -> int:
+        """Delete failed logins for one of the commands of django-axes, and record each account that this unlocks."""
+        before = {*lockouts().values_list("username", "ip_address")}
+        count: int = super().reset_attempts(**which)
+        unlocked = before - {*lockouts().values_list("username", "ip_address")}
+        for account in User.objects.filter(username__in=[name for name, _ in unlocked]):
+            done, message = "The account is unlocked.", "Unlocked by a command."
+            add_event_of_command(BaseCommand(), Event.Kind.ACCOUNT_CHANGED, done, target=account, message=message)
+        return count
 
 
 @receiver(pre_save, sender=AccessAttempt)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from axes.utils import reset
+from axes.models import AccessAttempt
 from django.contrib.auth import authenticate, update_session_auth_hash
 from django.contrib.auth.models import User
 from django.contrib.auth.views import PasswordChangeView
@@ -35,6 +35,6 @@ class OwnPasswordView(PasswordChangeView):
             # Only the password, because an administrator may have changed the account while it was hashed.
             user.save(update_fields=["password"])
             add_event(self.request, Event.Kind.ACCOUNT_CHANGED, target=user, message=text)
-        reset(username=user.get_username(), ip=counted_address(self.request))
+        AccessAttempt.objects.filter(username=user.get_username(), ip_address=counted_address(self.request)).delete()
         update_session_auth_hash(self.request, user)
         return HttpResponseRedirect(self.get_success_url())
