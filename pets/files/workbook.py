@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 from openpyxl import Workbook, load_workbook
 
-from pets.files.rows import VISIBLE, BrokenFileError, Rows
+from pets.files.rows import VISIBLE, BrokenFileError, Rows, word_of
 from pets.files.table_columns import HEADER_WITHIN, likely_header
 from petservice.admin_pages.csv_files import unescape
 
@@ -65,7 +65,7 @@ def workbook_rows(file: IO[bytes], name: str = "") -> Rows:
     """Yield the header and the rows of the first visible sheet, or of another one, as texts."""
     with _opened(file) as (workbook, archive):
         sheets = [sheet for sheet in workbook.worksheets if sheet.sheet_state == "visible"]
-        sheet = next((sheet for sheet in sheets if name.strip() in ("", sheet.title.strip())), None)
+        sheet = next((sheet for sheet in sheets if word_of(name) in ("", word_of(sheet.title))), None)
         if sheet is None:
             names = ", ".join(repr(sheet.title) for sheet in sheets)
             problem = f"The workbook has no visible sheet {name!r}; there are {names}."

@@ -37,7 +37,7 @@ def test_the_options_say_what_the_columns_statuses_and_dates_mean(file: Callable
 def test_the_sheet_of_a_workbook_and_the_encoding_of_a_text_are_options(file: Callable[..., Path]) -> None:
     book = saved(sheets(Dogs=[["name"], ["Rex"]], Cats=[["name"], ["Mia"]]))
 
-    run("import_pets", file(book, "pets.xlsx"), "--sheet", "Cats")
+    run("import_pets", file(book, "pets.xlsx"), "--sheet", "cats")
     run("import_pets", file("name\nŽofie\n".encode("cp1250")), "--encoding", "cp1250")
 
     assert [pet[1] for pet in all_pets()] == ["Mia", "Žofie"]
