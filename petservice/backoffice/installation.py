@@ -27,7 +27,7 @@ from django.utils import timezone
 from petservice import __version__
 from petservice.admin_pages.staff_page import staff_page
 from petservice.api.health import STATES
-from petservice.configuration.certificates import end_of_certificate
+from petservice.configuration.certificates import FEW_DAYS, end_of_certificate
 from petservice.configuration.effective import effective_settings
 from petservice.db.pending_migrations import pending_migrations, pending_migrations_message
 from petservice.db.postgresql.base import UnsuitableDatabaseError
@@ -43,7 +43,6 @@ _METRICS_BYTES = 16 * 1024**2
 _OPEN_FILES = 1200
 _CLOCK_DIFFERENCE = timedelta(seconds=2)
 _BACKUP_AGE = timedelta(days=1, hours=12)
-_CERTIFICATE_DAYS = 14
 # Seconds for which the page repeats that the counters are right, because a count reads all pets; `doctor` counts.
 _COUNT_MAX_AGE = 3600
 # Settings of PostgreSQL without which a crash can lose what the service has acknowledged.
@@ -204,7 +203,7 @@ def certificate() -> Iterator[Finding]:
         days = (end_of_certificate(path) - time()) / 86_400
         state = "has expired" if days < 0 else f"is valid for {days:.0f} more days"
         advice = "Renew it, and send SIGHUP to the service."
-        is_urgent = days < _CERTIFICATE_DAYS
+        is_urgent = days < FEW_DAYS
         yield _graded("certificate", f"The certificate in {path} {state}.", advice, error=days < 0, warning=is_urgent)
 
 

@@ -19,7 +19,7 @@ from django.core.management.base import CommandError
 from gunicorn import sock
 from gunicorn.app.base import Application
 
-from petservice.configuration.certificates import end_of_certificate
+from petservice.configuration.certificates import FEW_DAYS, end_of_certificate
 
 logger = logging.getLogger(__name__)
 
@@ -89,9 +89,6 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
                 "The TLS files cannot be used, so the service keeps the certificate that it has, for %.1f days: %s"
             )
             logger.error(message, self.days_left(), error)
-        else:
-            if self.tls is not None:
-                logger.info("The TLS files were loaded. The certificate is valid for %.1f days.", self.days_left())
 
     def days_left(self) -> float:
         """Return for how many more days the certificate is valid; below zero if it has expired."""
@@ -121,6 +118,8 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
                 f"TLS_CERTFILE={self.cfg.certfile} and TLS_KEYFILE={self.cfg.keyfile} are no usable pair ({reason}): "
                 "name a certificate and its private key"
             ) from error
+        level = logging.WARNING if self.days_left() < FEW_DAYS else logging.INFO
+        logger.log(level, "The TLS files were loaded. Days until the certificate expires: %.1f.", self.days_left())
 
 
 def _refuse(message: str) -> NoReturn:

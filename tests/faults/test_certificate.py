@@ -82,3 +82,4 @@ def test_renewed_certificate_is_served_and_an_unusable_one_changes_nothing(tmp_p
         replace_workers(service, signal.SIGKILL, service.workers()[0])
         assert {served(service) for _ in range(8)} == {second}
         assert lost(load) == []
+        assert service.log.read_text().count("WARNING petservice.server.run") == 1, "of the first certificate"
