@@ -29,6 +29,7 @@ from petservice.admin_pages.staff_page import staff_page
 from petservice.api.health import STATES
 from petservice.configuration.certificates import FEW_DAYS, end_of_certificate
 from petservice.configuration.effective import effective_settings
+from petservice.db.backend import backend
 from petservice.db.pending_migrations import pending_migrations, pending_migrations_message
 from petservice.db.postgresql.base import UnsuitableDatabaseError
 from petservice.db.sqlite.base import MOVED
@@ -116,7 +117,7 @@ def database() -> Iterator[Finding]:
             path = Path(connection.settings_dict["NAME"])
             text = f"SQLite {sqlite3.sqlite_version}, {path}, {filesizeformat(path.stat().st_size)}."
             yield Finding("database", "ok", text)
-            if not all(os.access(one, os.W_OK) for one in (path, path.resolve().parent)):
+            if not backend().is_writable():
                 text = "This account cannot write the database and its directory."
                 yield Finding("database", "error", text, "Let the account of the service own both.")
             return

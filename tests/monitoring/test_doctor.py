@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -23,6 +23,7 @@ from pets.services import create_pet
 from petservice import __version__
 from petservice.accounts import groups
 from petservice.backoffice import installation
+from petservice.db.backend import backend
 from petservice.journal.models import Event
 from store.models import InventoryCounter
 from tests.backoffice.staff import staff
@@ -94,6 +95,8 @@ def test_a_file_that_cannot_be_written_is_an_error(backed_up: Path, monkeypatch:
         monkeypatch.setattr(os, "access", lambda one, mode, refused=refused: one != refused)
 
         assert report()["database", "error"].startswith("This account cannot write the database and its directory.")
+        with pytest.raises(OperationalError, match="this account cannot write"):
+            backend().begin_service()
 
 
 def test_a_clock_behind_the_audit_is_a_warning(backed_up: Path) -> None:

@@ -148,7 +148,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
         It takes the shared lock for as long as this process or a fork of it runs, and waits for the end of a restore.
         The kernel releases the lock, also after SIGKILL.
         """
-        fcntl.flock(_open_lock(Path(self.settings_dict["NAME"])), fcntl.LOCK_SH)
+        path = Path(self.settings_dict["NAME"])
+        if path.exists() and not self.is_writable():  # SQLite would read it, and only writes would fail
+            raise OperationalError(f"this account cannot write {path} and its directory")
+        fcntl.flock(_open_lock(path), fcntl.LOCK_SH)
+
+    def is_writable(self) -> bool:
+        """Return whether this account can write the file of the database, and its log next to it."""
+        path = Path(self.settings_dict["NAME"])
+        return all(os.access(one, os.W_OK) for one in (path, path.resolve().parent))
 
     @contextmanager
     def migration_lock(self) -> Iterator[None]:
