@@ -81,7 +81,7 @@ def findings() -> list[Finding]:
             text = f"This account neither finds nor can create {path}."
             advice = "Make its directory, and let the account of the service own it."
             found.append(Finding("database", "error", text, advice))
-    else:
+    elif connection.vendor != "unknown":  # of a DATABASE_URL with an error above
         try:  # once, because a silent server takes seconds for each attempt
             connection.ensure_connection()
             checks += of_database
@@ -89,7 +89,8 @@ def findings() -> list[Finding]:
             found.append(Finding("pooler", "error", str(error)))
         except Exception as error:
             text = f"The database cannot be used: {str(error).strip()}"
-            found.append(Finding("database", "error", text, "See whether it runs, and check DATABASE_URL."))
+            advice = "Check DATABASE_URL, whether the server runs, and who owns the file."
+            found.append(Finding("database", "error", text, advice))
     for check in checks:
         try:
             found += check()
