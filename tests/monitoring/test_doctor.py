@@ -31,9 +31,6 @@ from tests.concurrent_write import only_on_postgresql, second_connection
 from tests.redis_server import RedisServer
 from tests.service import free_port, make_certificate, manage
 
-# The tests' own PostgreSQL does not wait for the disk.
-NO_FSYNC = ("database", "error")
-
 
 def report() -> dict[tuple[str, str], str]:
     """Return the findings of the command by their subjects and levels, after a check of its exit status."""
@@ -44,8 +41,8 @@ def report() -> dict[tuple[str, str], str]:
     found = {(one["subject"], one["level"]): f"{one['text']} {one['advice'] or ''}".strip() for one in checks}
     levels = {level for _, level in found}
     assert ended.value.code == (2 if "error" in levels else 1 if "warning" in levels else 0)
-    if connection.vendor == "postgresql":
-        assert found.pop(NO_FSYNC).startswith("fsync is off, so a crash of the server can lose pets")
+    if connection.vendor == "postgresql":  # the tests' own does not wait for the disk
+        assert found.pop(("database", "error")).startswith("fsync is off, so a crash of the server can lose pets")
     return found
 
 
@@ -102,9 +99,7 @@ def test_a_file_that_cannot_be_written_is_an_error(backed_up: Path, monkeypatch:
 def test_a_clock_behind_the_audit_is_a_warning(backed_up: Path) -> None:
     Event.objects.create(at=timezone.now() + timedelta(minutes=5))
 
-    findings = report()
-
-    assert "The clock is behind the last event of the audit" in findings["clock", "warning"]
+    assert "The clock is behind the last event of the audit" in report()["clock", "warning"]
 
 
 def test_space_and_open_files_that_run_short_are_named(backed_up: Path, monkeypatch: pytest.MonkeyPatch) -> None:
