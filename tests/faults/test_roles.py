@@ -20,7 +20,6 @@ COMMANDS = """
 from django.core.management import call_command
 from petservice.apikeys.models import APIKey
 call_command("createsuperuser", "--noinput", "--username", "ada", "--email", "ada@example.com")
-call_command("axes_list_attempts")
 call_command("axes_reset_username", "ada")
 call_command("create_api_key", "Zoe", "--read-only")
 call_command("revoke_api_key", APIKey.objects.get(name="Zoe").prefix)

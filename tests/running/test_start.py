@@ -121,14 +121,16 @@ def test_first_start_prints_no_secret_if_the_metrics_cannot_be_served(unused: Pa
     assert folders_of(f"http://{metrics}/metrics") == []
 
 
-def test_first_start_makes_no_account_if_its_password_cannot_be_printed(unused: Path) -> None:
+def test_no_account_and_no_key_is_made_whose_secret_cannot_be_printed(unused: Path) -> None:
     environment = os.environ | {"PETSERVICE_DATA_DIR": str(unused), "DATABASE_URL": ""}
-    command = [*SERVE, "--bind", f"127.0.0.1:{free_port()}"]
-    assert start(command, environment, Path("/dev/full"), unused / "errors").wait(timeout=60) != 0
+    serve, create = [*SERVE, "--bind", f"127.0.0.1:{free_port()}"], [SERVE[0], "create_api_key", "Acme"]
+    for command, secret in ((serve, "first password and key"), (create, "key")):
+        assert start(command, environment, Path("/dev/full"), unused / "errors").wait(timeout=60) != 0
+        told = f"CommandError: The {secret} cannot be printed: [Errno 28] No space left on device"
+        assert told in (unused / "errors").read_text()
 
-    told = "CommandError: The first password and key cannot be printed: [Errno 28] No space left on device"
-    assert told in (unused / "errors").read_text()
     assert not has_first_account(unused), "the next start prints its password"
+    assert stopped_service(unused).execute("SELECT count(*) FROM apikeys_apikey") == [(0,)]
 
 
 def test_signals_during_a_start_do_not_end_it(tmp_path: Path, migrated_url: str) -> None:

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection, transaction
 from django.utils.crypto import get_random_string
 
+from petservice.apikeys.management.commands.create_api_key import print_once
 from petservice.apikeys.models import APIKey
 from petservice.db.backend import STATEMENT_TIMEOUT, backend, time_limit
 from petservice.journal.models import Event
@@ -58,11 +59,7 @@ class Command(BaseCommand):
         # printed, because nobody could use an account whose password was not.
         with _database(), transaction.atomic():
             if text := self._first_account_and_key(_url_for_curl(address)):
-                try:
-                    self.stdout.write(text)
-                    self.stdout.flush()  # workers are forks of this process, and would print the buffered text again
-                except OSError as error:
-                    raise CommandError(f"The first password and key cannot be printed: {error}") from error
+                print_once(self, text, "first password and key")
 
     def _first_account_and_key(self, url: str) -> str:
         """Make a staff account and a key if there has never been either, and return the text to print, or ""."""

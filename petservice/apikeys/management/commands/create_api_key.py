@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandError
+from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
 
@@ -23,6 +23,15 @@ def duration(text: str) -> timedelta:
     if match is None:
         raise ArgumentTypeError(f"{text!r} is not a time span; write for example 90d, 12h or 30m")
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+def print_once(command: BaseCommand, text: str, secret: str) -> None:
+    """Write a secret that cannot be shown again, within its transaction. Raises CommandError if nobody can read it."""
+    try:
+        command.stdout.write(text)
+        command.stdout.flush()  # now, because workers of `serve` are forks, which would print the buffered text again
+    except OSError as error:
+        raise CommandError(f"The {secret} cannot be printed: {error}") from error
 
 
 class Command(DatabaseCommand):
@@ -56,7 +65,7 @@ class Command(DatabaseCommand):
             )
             message = f"Created by the command create_api_key. {api_key.summary()}"
             add_event(None, Event.Kind.KEY_CREATED, target=api_key, message=message)
-        self.stdout.write(plain)
+            print_once(self, plain, "key")
         self.stderr.write(
             f"Created {api_key}, {api_key.get_access_display().lower()}. This is the only time the key is shown."
         )
