@@ -47,6 +47,7 @@ def test_a_command_unlocks_an_account_and_is_in_the_audit_if_the_account_was_loc
     call_command(*command)
     assert not audit_of(ada), "it was not locked yet"
     fail()
+    call_command("axes_reset_username", "eve")
 
     call_command(*command)
 
