@@ -127,8 +127,13 @@ class Application:
         """Create the application of Django's handler and of the fast path, which is None if it is turned off."""
         self._handler = handler
         self._fast_path = fast_path
-        # Separate pools, so that the API never queues behind pages, nor the readiness check behind either.
-        sizes = {"api": limits.API_THREADS, "pages": limits.PAGE_THREADS, "readiness": limits.READINESS_THREADS}
+        # Separate pools, so that the API never queues behind pages, nor a check behind either.
+        sizes = {
+            "api": limits.API_THREADS,
+            "pages": limits.PAGE_THREADS,
+            "readiness": limits.READINESS_THREADS,
+            "health": limits.HEALTH_THREADS,
+        }
         self.pools = {name: ThreadPool(name, size) for name, size in sizes.items()}
         self._uploads = Slots("uploads_in_progress", limits.MAX_UPLOADS, limits.MAX_UPLOADS_OF_ACCOUNT)
         self._logins = Slots("logins_in_progress", limits.MAX_LOGINS, limits.MAX_LOGINS_OF_ADDRESS)
@@ -168,9 +173,8 @@ class Application:
                 return _without_middleware(request, error_response(503, NO_ANSWER))
         if request.path_info.startswith(API):
             await request.receive_body(receive, MAX_BODY_BYTES)  # the parser refuses a larger one
-            if request.path_info == HEALTH:  # on another thread, because all of the API may wait for the database
-                return await asyncio.to_thread(self._response_of_django, request)
-            return await self._on_thread("api", request)
+            # All threads of the API may wait for the database, and those of asyncio for the disk, to write uploads.
+            return await self._on_thread("health" if request.path_info == HEALTH else "api", request)
         is_form = request.declared_bytes <= limits.MAX_FORM_BYTES and "HTTP_TRANSFER_ENCODING" not in request.META
         # A cookie shows that the browser was logged in. Strangers have none, and no page takes a large body from them.
         account = None if is_form else last_account(request)

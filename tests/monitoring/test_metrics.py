@@ -70,6 +70,7 @@ def test_metrics_show_the_version_the_pools_and_their_use(observed: Observed) ->
         "api": limits.API_THREADS,
         "pages": limits.PAGE_THREADS,
         "readiness": limits.READINESS_THREADS,
+        "health": limits.HEALTH_THREADS,
     }
     for pool, size in of_a_worker.items():
         wait_until(lambda pool=pool, size=size: observed.sample("petservice_threads", pool=pool) == 2 * size)
