@@ -81,7 +81,7 @@ def findings() -> list[Finding]:
             text = f"This account neither finds nor can create {path}."
             advice = "Make its directory, and let the account of the service own it."
             found.append(Finding("database", "error", text, advice))
-    elif connection.vendor != "unknown":  # of a DATABASE_URL with an error above
+    elif connection.vendor != "unknown":  # of a DATABASE_URL or a data directory with an error above
         try:  # once, because a silent server takes seconds for each attempt
             connection.ensure_connection()
             checks += of_database
