@@ -90,9 +90,12 @@ class SQLitePetChangeList(PetChangeList):
 
         The index of sales has both times, so that the time of the last one is found without reading the pets.
         """
-        conditions = [self.filters[one] for one in self.filters.keys() & {STATUS, SOLD_DAYS, CREATED_DAYS}]
-        sold = self.root_queryset.filter(*conditions).order_by(order)
-        last = sold.values("created_at")[_MAX_TESTED - 1 : _MAX_TESTED]
+        names = self.filters.keys() & {STATUS, SOLD_DAYS, CREATED_DAYS}
+        sold = self.root_queryset.filter(*[self.filters[one] for one in names]).order_by(order)
+        # Without another condition, all of them fit.
+        is_tested = self.query or names != self.filters.keys()
+        number = _MAX_TESTED if is_tested else self.page_num * self.list_per_page
+        last = sold.values("created_at")[number - 1 : number]
         side = "gte" if order.startswith("-") else "lte"
         return sold.filter(**{f"created_at__{side}": last}).order_by(*indexed(order))
 
