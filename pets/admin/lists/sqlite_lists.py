@@ -88,7 +88,8 @@ class SQLitePetChangeList(PetChangeList):
     def _first_sold(self, order: str) -> QuerySet[Any]:
         """Return the first of the pets that were sold in a period, in the order of their creation.
 
-        The index of sales has both times, so that the time of the last one is found without reading the pets.
+        The index of sales has both times, so that the time of the last one is found without reading the pets. Those of
+        a tag may be older than thousands of the others, and the index of tags has their order.
         """
         names = self.filters.keys() & {STATUS, SOLD_DAYS, CREATED_DAYS}
         sold = self.root_queryset.filter(*[self.filters[one] for one in names]).order_by(order)
