@@ -72,6 +72,12 @@ class ListModel:
         ordered = self._ordered[order.removeprefix("-")]
         return [pk for pk in (reversed(ordered) if order.startswith("-") else ordered) if pk in found]
 
+    def ends(self, query: Mapping[str, str]) -> tuple[Pet, Pet]:
+        """Return the pets of the list that were written first and last."""
+        found = {*self.ids(query)}
+        first, *_, last = (pet for pk, pet in self._pets.items() if pk in found)
+        return first, last
+
     def shown(self, query: Mapping[str, str]) -> tuple[str, list[str]]:
         """Return the count and the ids that a page of the list shows."""
         ids = self.ids(query)

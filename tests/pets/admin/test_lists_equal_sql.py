@@ -112,7 +112,8 @@ def test_many_combinations_of_search_filters_order_and_page_list_the_right_pets(
     a_pet = model.ids({})[0]
     texts = a_pet, f" {a_pet.upper()}\n", unkind_pets.NO_ID
     ids = [{"q": text} | days for days, text in product(({}, {"created_from": "2026-11-20"}), texts)]
-    for number, query in enumerate([*many_queries(), *ids]):
+    ends = [{"q": pet.name} | days for days in DAYS[2:8] for pet in model.ends(days) for _ in range(2)]
+    for number, query in enumerate([*many_queries(), *ids, *ends]):
         # Every second list with low limits, so that several filters together find more pets than it counts.
         maximum, *lower = (1000, 400, 20, 50) if number % 2 else usual
         for module in (list_model, bounded_paginator):
