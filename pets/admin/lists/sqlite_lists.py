@@ -17,9 +17,9 @@ from pets.admin.lists.ordering import indexed
 from pets.search.words import found_among, having, search
 from petservice.api.validators import is_id
 
-# Maximum number of pets that are tested in the order of a list, which takes some 40 ms. A search compares the words of
+# Maximum number of pets that are tested in the order of a list, which takes some 80 ms. A search compares the words of
 # some of them together.
-_MAX_TESTED, _COMPARED_TOGETHER = 5000, 400
+_MAX_TESTED, _COMPARED_TOGETHER = 12_000, 400
 # Maximum number of pets that fit one filter and are read by their keys, so that no other index is used.
 _FEW = 2000
 # Maximum number of pets of some days whose numbers are found, which takes some 10 ms.
