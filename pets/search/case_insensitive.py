@@ -17,12 +17,6 @@ _SQL = {
     # With the collation "C", a range of code points is a range of the index in a database of any language.
     "postgresql": 'UPPER({}) COLLATE "C"',
 }
-_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
-
-
-def full_width(text: str) -> str:
-    """Return a text with full-width letters, digits and signs in place of those of ASCII."""
-    return text.translate(_FULL_WIDTH)
 
 
 def case_insensitive_sql(expression: str) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 from django.db import connection
 from django.db.models import QuerySet
 
-from pets.search.case_insensitive import full_width
 from petservice.api.validators import is_id
 from petservice.db.folding import fold
 
@@ -27,6 +26,8 @@ _FOUND_BY_WORDS_BETWEEN = """
 _ASCII_WORD = re.compile("[0-9A-Za-z]")
 # How the triggers write these characters. A quotation mark belongs to no word, and would end a phrase.
 _AS_INDEXED = str.maketrans({"ß": "ss", "ẞ": "ss", "ς": "\N{GREEK SMALL LETTER SIGMA}", '"': " "})
+# The full-width forms of letters, digits and signs of ASCII.
+_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 # The index and the trigger that fills it.
 _INDEX = "SELECT sql FROM sqlite_master WHERE name IN ('pets_search', 'pets_search_insert') ORDER BY type"
 _FILL = """
@@ -105,7 +106,7 @@ def _match(text: str) -> str:
     """Return the condition of FTS5 for the words of a text."""
     # FTS5 knows no other forms of characters than the accents of Latin letters: neither full-width letters, nor that й
     # can be one character or two.
-    forms = [{word, full_width(word), unicodedata.normalize("NFD", word)} for word in words_of(fold(text))]
+    forms = [{word, word.translate(_FULL_WIDTH), unicodedata.normalize("NFD", word)} for word in words_of(fold(text))]
     usual = [" OR ".join(f'"{form}"*' for form in sorted(one)) for one in forms]
     as_typed = [f'"{word}"*' for word in words_of(text) if not text.isascii()]
     either = " OR ".join(f"(({') AND ('.join(words)}))" for words in (usual, as_typed) if words)
