@@ -13,8 +13,8 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def is_key(text: str) -> bool:
-    """Return whether a string of a request can be an integer key of a row, which no database rejects."""
+def is_integer(text: str) -> bool:
+    """Return whether a string of a request is an integer that every database accepts, as a primary key or a version."""
     return text.isascii() and text.isdecimal() and len(text) < len(str(2**63))
 
 

@@ -19,7 +19,7 @@ from pets.undo import changed_since
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.staff_page import staff_page
 from petservice.admin_pages.wording import first_names
-from petservice.api.validators import is_id, is_key
+from petservice.api.validators import is_id, is_integer
 from petservice.journal.sentences import quoted
 
 # The field of lists, menus and confirmation pages that holds pets with the versions that they show. A confirmation page
@@ -50,7 +50,7 @@ def selected(request: HttpRequest, queryset: QuerySet[Any]) -> Selection | None:
     selection: Selection = {}
     for text in " ".join(request.POST.getlist(FIELD)).split():
         pk, _, version = text.partition(":")
-        if not (is_id(pk) and is_key(version)):
+        if not (is_id(pk) and is_integer(version)):
             raise BadRequest("The selection of pets is invalid.")
         selection[pk] = int(version)
     if request.method != "POST" or request.POST.get("select_across", "0") not in ("", "0"):

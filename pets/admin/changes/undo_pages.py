@@ -20,7 +20,7 @@ from pets.permissions import may_see_list
 from petservice.admin_pages.mixins import ReadOnlyPages
 from petservice.admin_pages.staff_page import staff_page
 from petservice.admin_pages.wording import first_names
-from petservice.api.validators import is_key
+from petservice.api.validators import is_integer
 from petservice.journal.models import Event
 from petservice.journal.record_pages import items_of, page_of
 from petservice.journal.templatetags.journal import isolated
@@ -88,7 +88,7 @@ class UndoAdmin(ReadOnlyPages):
 
         An account that may add pets, and see none, undoes its additions, and gets to the dashboard in place of a list.
         """
-        change = RecentChange.objects.of_undo_period().filter(pk=object_id).first() if is_key(object_id) else None
+        change = RecentChange.objects.of_undo_period().filter(pk=object_id).first() if is_integer(object_id) else None
         may_undo = request.user.has_perms(change.permissions.split()) if change else self.has_view_permission(request)
         if not may_undo:
             raise PermissionDenied

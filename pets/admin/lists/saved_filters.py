@@ -15,7 +15,7 @@ from django.urls import reverse
 from pets.admin.lists.filters import PARAMETERS
 from pets.admin.lists.ordering import is_order
 from pets.models import SavedFilter
-from petservice.api.validators import is_key
+from petservice.api.validators import is_integer
 
 
 class SavedFilterForm(forms.ModelForm):
@@ -72,7 +72,7 @@ def _remove(request: HttpRequest) -> None:
     own = Q(owner_id=request.user.pk)
     removable = SavedFilter.objects.filter(own | Q(is_shared=True) if request.user.is_superuser else own)
     key = request.POST["filter"]
-    saved = removable.filter(pk=key).first() if is_key(key) else None
+    saved = removable.filter(pk=key).first() if is_integer(key) else None
     if saved is None:
         messages.info(request, "This filter is removed already.")
     else:
