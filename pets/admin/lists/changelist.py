@@ -65,7 +65,7 @@ class PetChangeList(BoundedChangeList):
         if unknown := self.get_filters_params().keys() - PARAMETERS:
             raise DisallowedModelAdminLookup(f"Filtering by {', '.join(unknown)} is not allowed.")
         self.introduction = _INTRODUCTION if self.model_admin.has_change_permission(request) else ""
-        self.user, self.address = request.user, request.build_absolute_uri()
+        self.user, self.url = request.user, request.build_absolute_uri()
         self.filter_form = PetFilterForm(self.params, auto_id=False)
         self.filters = self.filter_form.conditions()
         return [], False, {}, False, bool(self.filters)
