@@ -60,20 +60,20 @@ def changed_since(versions: Mapping[Pet, int]) -> dict[str, Values]:
 def _changed_later(items: Sequence[Item], ids: list[str]) -> dict[str, set[str]]:
     """Return the names of the fields that staff changed in each pet after these items of an event, unless undone.
 
-    The values alone do not show it, because someone may have changed a value back. Numbers of rows grow with time, as
-    each change is recorded while its pet is locked.
+    The values alone do not show it, because someone may have changed a value back. Later items of a pet have higher
+    primary keys, because each change is recorded while its pet is locked.
     """
-    last = max((one.pk for one in items), default=0)
+    last = max((item.pk for item in items), default=0)
     later = [*Item.objects.filter(record_id__in=ids, pk__gt=last).values_list("record_id", "after", "event")]
     # Not joined, because SQLite would begin with all events that were not undone.
-    events = Event.objects.filter(pk__in=[*{one for *_, one in later}])
+    events = Event.objects.filter(pk__in={event for *_, event in later})
     changes = events.exclude(kind__in=[Event.Kind.UNDONE, Event.Kind.RESTORED])
     undone_by = dict(changes.values_list("pk", "undone_by"))
-    records = {(one, pk) for pk, _, one in later}  # an undo leaves some pets alone, and has no items of them
+    records = {(event, pet) for pet, _, event in later}  # an undo leaves some pets alone, and has no items of them
     found: dict[str, set[str]] = defaultdict(set)
-    for pk, after, one in later:
-        if one in undone_by and (undone_by[one], pk) not in records:
-            found[pk].update(after or ())
+    for pet, after, event in later:
+        if event in undone_by and (undone_by[event], pet) not in records:
+            found[pet].update(after or ())
     return found
 
 
