@@ -16,7 +16,7 @@ from petservice.journal.retention import empty_trash
 
 
 def delete(pets: Sequence[Pet], *, message: str = "") -> list[Change]:
-    """Delete pets, which the current transaction has locked. To record these changes moves the pets into the trash."""
+    """Delete pets, which the current transaction has locked. The caller records the changes, which fills the trash."""
     Pet.objects.filter(pk__in=[pet.pk for pet in pets]).delete()
     empty_trash(now=timezone.now(), beyond=len(pets))
     return [Change(pet.pk, pet.name, values_of(pet), None, message) for pet in pets]

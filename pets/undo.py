@@ -16,8 +16,8 @@ from petservice.journal.recording import Change, Values, add_event
 def change_of(pet: Pet, before: Values | None, after: Values) -> Change:
     """Return a change, given the values of the changed fields; a pet that was added has none before.
 
-    The pet has the time of its sale as it was before the change, so that an undo restores it, and the version of then,
-    which the change raises by one. Its name is the new one.
+    `pet` has the version and the time of sale from before the change. The change raises the version by one. An undo
+    also restores the time of sale.
     """
     if before and before.get("status") == Pet.Status.SOLD:
         before = before | {"sold_at": pet.sold_at}

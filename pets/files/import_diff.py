@@ -42,7 +42,7 @@ class RowChange:
 
 
 def errors_in(lines: Iterable[Line]) -> Iterator[tuple[int, str]]:
-    """Yield the errors of the lines, with their numbers; each id occurs once."""
+    """Yield the errors of the lines, with their numbers. An id that an earlier line has is an error, too."""
     first: dict[str, int] = {}
     for line in lines:
         yield from ((line.number, error) for error in line.errors)
@@ -64,7 +64,7 @@ def changes_by(lines: Sequence[Line], *, lock: bool = False) -> list[RowChange]:
 
 
 def digest_of(changes: Sequence[RowChange]) -> str:
-    """Return a digest of the affected pets, which differs if one of them is changed, created or deleted."""
+    """Return a digest of the pets before the changes, which differs once one of them is changed, created or deleted."""
     before = [[change.line, change.before and [change.before.pk, change.before.version]] for change in changes]
     return sha256(orjson.dumps(before)).hexdigest()
 

@@ -29,7 +29,7 @@ class Upload(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
     kind = models.CharField(max_length=5)  # the file format: csv, jsonl or xlsx
     content = models.BinaryField()
-    digest = models.CharField(max_length=64)  # of the pets before; see pets.files.import_diff. Empty before the preview
+    digest = models.CharField(max_length=64)  # import_diff.digest_of() the previewed changes; empty before the preview
     # A ColumnMapping (pets.files.table_columns), unless the columns are those of pets.
     mapping = models.JSONField(null=True)
     created_at = models.DateTimeField(default=timezone.now, db_index=True)

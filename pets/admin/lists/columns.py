@@ -1,4 +1,4 @@
-"""The columns that the lists of pets and the trash have in common."""
+"""The columns of the lists of pets, of which the trash has the status and the creator as well."""
 
 from functools import cache
 
