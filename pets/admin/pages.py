@@ -73,15 +73,6 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
         css = {"all": ["pets/admin.css"]}
         js = ("pets/suggestions.js", Script("backoffice/copy.js", defer=True))
 
-    # Searching and filtering.
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PetChangeList]:
-        return SQLitePetChangeList if connection.vendor == "sqlite" else PetChangeList
-
-    def get_paginator(self, request: HttpRequest, *arguments: Any, **options: Any) -> PetPaginator:
-        paginator = SearchPaginator if request.GET.get(SEARCH_VAR) else PetPaginator
-        return paginator(*arguments, **options)
-
     def get_urls(self) -> list[URLPattern]:
         own = [
             path(f"{name}/", self.admin_site.admin_view(partial(self._view, *view)), name=f"pets_pet_{name}")
@@ -93,6 +84,15 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
         if not may_use(request.user):
             raise PermissionDenied
         return view(self, request)
+
+    # Searching and filtering.
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PetChangeList]:
+        return SQLitePetChangeList if connection.vendor == "sqlite" else PetChangeList
+
+    def get_paginator(self, request: HttpRequest, *arguments: Any, **options: Any) -> PetPaginator:
+        paginator = SearchPaginator if request.GET.get(SEARCH_VAR) else PetPaginator
+        return paginator(*arguments, **options)
 
     # Permissions.
 
