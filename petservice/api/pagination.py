@@ -1,6 +1,5 @@
 """Keyset pagination: the body is an array, and the `Link` header has the URL of the next page (RFC 8288)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +34,7 @@ class Page:
         # Five digits are enough for a comparison with the maximum, and int() refuses thousands of digits.
         return cls(min(int(limit.lstrip("0")[:5] or "0"), MAX_LIMIT), after)
 
-    def part(self, rows: Sequence[Any], url: str) -> tuple[Sequence[Any], dict[str, str]]:
+    def part(self, rows: list[Any], url: str) -> tuple[list[Any], dict[str, str]]:
         """Return the rows of this page, and its headers, with the `Link` to the next page if there is one.
 
         `rows` are those of this page and the next one, which shows that there is a next page, without a count. Each
@@ -55,9 +54,8 @@ class KeysetPagination(BasePagination):
         page = Page.parse(request.query_params.get("limit"), request.query_params.get("after"))
         if page.after is not None:
             queryset = queryset.filter(pk__gt=page.after)
-        found = list(queryset[: page.limit + 1]) if page.limit else []
-        rows, self._headers = page.part(found, request.build_absolute_uri(request.path))
-        return list(rows)
+        rows, self._headers = page.part([*queryset[: page.limit + 1]], request.build_absolute_uri(request.path))
+        return rows
 
     def get_paginated_response(self, data: Any) -> Response:
         return Response(data, headers=self._headers)
