@@ -54,7 +54,7 @@ class FastPath:
         else:
             from petservice.fastpath.postgresql import PostgreSQL as Database  # type: ignore[assignment]
         self._database = Database()
-        self._numbers = itertools.count(1)
+        self._keyed_creations = itertools.count(1)
 
     async def respond(self, scope: Any, receive: Callable[[], Awaitable[bytes]]) -> Response | None:
         """Return the response to a usual request, or None, and record it.
@@ -125,7 +125,7 @@ class FastPath:
         except (orjson.JSONDecodeError, ValidationError):
             return None
         pet: dict[str, Any] = {"id": new_pet_id()} | dict.fromkeys(OPTIONAL_TEXTS) | fields
-        if request.idempotency_key is not None and next(self._numbers) % _DELETION_INTERVAL == 0:
+        if request.idempotency_key is not None and next(self._keyed_creations) % _DELETION_INTERVAL == 0:
             return None
         with database_call("fast_path"):
             created = await self._database.create(key, pet, request.idempotency_key)
