@@ -78,8 +78,7 @@ class UsualRequest(NamedTuple):
 def usual(scope: Any) -> UsualRequest | None:
     """Return a received request in the form that the fast path takes, or None if it is not usual."""
     found = _operation(scope.method, scope.raw_path, scope.query_string)
-    headers = None if found is None else _headers(scope.headers)
-    if found is None or headers is None:
+    if found is None or (headers := _headers(scope.headers)) is None:
         return None
     operation, pet_id, page = found
     creates = operation is Operation.CREATE
