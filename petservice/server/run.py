@@ -1,6 +1,6 @@
 """The web server as `serve` starts it. What of its start can fail is tried before the database is used.
 
-Nothing else may be imported from outside this package.
+It is the only module of this package that others import.
 """
 
 import errno
