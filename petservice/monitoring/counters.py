@@ -1,4 +1,4 @@
-"""Counters of causes: what this process waits for, what fails in it and what it refuses. The metrics show them.
+"""Counters of what this process waits for, of what fails in it and of what it refuses. The metrics show them.
 
 Every module may import this one. prometheus_client, in contrast, may be imported only where metrics are configured.
 """
@@ -12,7 +12,7 @@ _amounts: defaultdict[tuple[str, str], float] = defaultdict(float)
 
 
 def count(name: str, label: str, amount: float = 1) -> None:
-    """Add to a counter of petservice.monitoring.metrics.CAUSES. A label must have few different values."""
+    """Add to a counter of petservice.monitoring.metrics.COUNTERS. A label must have few different values."""
     with _lock:
         _amounts[name, label] += amount
 

@@ -44,7 +44,7 @@ FAST_PATH_REQUESTS = Counter("petservice_fast_path_requests", "Requests that the
 KEY_REQUESTS = Counter("petservice_key_requests", "Requests with a valid API key, by its prefix.", ["key"])
 KEY_ERRORS = Counter("petservice_key_errors", "Those of them with a status of 400 or more.", ["key"])
 # The counters of petservice.monitoring.counters, by their names there, each with its label and meaning.
-CAUSES = {
+COUNTERS = {
     name: Counter(f"petservice_{name}", meaning, [label])
     for name, label, meaning in (
         ("database_calls", "path", "Calls of the database."),
@@ -103,7 +103,7 @@ class Metrics:
         take()  # what was counted before the fork belongs to the master
         for name, labels in _RARE.items():
             for label in labels:
-                CAUSES[name].labels(label)
+                COUNTERS[name].labels(label)
         WORKERS.set(1)
 
     def count(self, record: AccessRecord, seconds: float) -> None:
@@ -138,7 +138,7 @@ class Metrics:
                 self._count_of_key(key, status, number)
         self._durations.clear()
         for (name, label), amount in take().items():
-            CAUSES[name].labels(label).inc(amount)
+            COUNTERS[name].labels(label).inc(amount)
 
     def _count_of_key(self, key: str, status: int, number: int) -> None:
         if len(self._keys) < MAX_KEYS:
