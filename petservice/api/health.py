@@ -44,22 +44,6 @@ class HealthViewSet(APIViewSet):
         return Response({"status": "ok"})
 
 
-# What is measured of a database: its size in bytes, and on PostgreSQL the connections of its server, which are open,
-# used by this service, and allowed.
-# PostgreSQL hides the type of the processes of other roles, but only those of clients have a database and a role.
-STATES = {
-    "postgresql": """
-        SELECT pg_database_size(current_database()), count(*), count(*) FILTER (WHERE state <> 'idle'
-            AND datname = current_database() AND application_name = current_setting('application_name')
-            AND pid <> pg_backend_pid()),
-            current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
-        FROM pg_stat_activity WHERE coalesce(backend_type, 'client backend') = 'client backend'
-            AND datid IS NOT NULL AND usesysid IS NOT NULL
-    """,
-    "sqlite": "SELECT page_count * page_size, 0, 0, 0 FROM pragma_page_count, pragma_page_size",
-}
-
-
 @safe_methods_only
 def ready(request: HttpRequest) -> HttpResponse:
     """Return 200 if the database responds and has all migrations, or else 503."""

@@ -26,7 +26,6 @@ from django.utils import timezone
 
 from petservice import __version__
 from petservice.admin_pages.staff_page import staff_page
-from petservice.api.health import STATES
 from petservice.configuration.certificates import FEW_DAYS, end_of_certificate
 from petservice.configuration.effective import effective_settings
 from petservice.db.backend import backend
@@ -34,6 +33,7 @@ from petservice.db.pending_migrations import pending_migrations, pending_migrati
 from petservice.db.postgresql.base import UnsuitableDatabaseError
 from petservice.db.sqlite.base import MOVED
 from petservice.journal.models import Event
+from petservice.monitoring.database_calls import DATABASE_STATE
 from store.services import inventory_drift
 
 # Below these numbers of bytes, an operator has to act soon, or at once.
@@ -124,7 +124,7 @@ def database() -> Iterator[Finding]:
             return
         cursor.execute("SELECT name, setting FROM pg_settings")
         values = dict(cursor.fetchall())
-        cursor.execute(STATES["postgresql"])
+        cursor.execute(DATABASE_STATE["postgresql"])
         size, used, _, most = cursor.fetchone()
     text = f"PostgreSQL {values['server_version']}, {filesizeformat(size)}, {used} of {most} connections."
     advice = "Raise max_connections, or run fewer workers (WEB_CONCURRENCY)."

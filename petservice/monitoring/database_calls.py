@@ -1,4 +1,4 @@
-"""Counts of the calls of the database: their number, time and errors, and the connections that were opened for them."""
+"""Measurements of the database: its calls with their time and errors, the connections opened for them, and its size."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +14,20 @@ from petservice.monitoring.access_log import current_record
 from petservice.monitoring.counters import count
 from petservice.monitoring.telemetry import span
 
+# The statement for the size of the database in bytes, and for the connections of its server, which SQLite lacks: those
+# that are open, those that this service uses, and those that the server allows.
+# PostgreSQL hides the type of the processes of other roles, but only those of clients have a database and a role.
+DATABASE_STATE = {
+    "postgresql": """
+        SELECT pg_database_size(current_database()), count(*), count(*) FILTER (WHERE state <> 'idle'
+            AND datname = current_database() AND application_name = current_setting('application_name')
+            AND pid <> pg_backend_pid()),
+            current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+        FROM pg_stat_activity WHERE coalesce(backend_type, 'client backend') = 'client backend'
+            AND datid IS NOT NULL AND usesysid IS NOT NULL
+    """,
+    "sqlite": "SELECT page_count * page_size, 0, 0, 0 FROM pragma_page_count, pragma_page_size",
+}
 # Kinds of errors by SQLSTATE (PostgreSQL, appendix A) and by the name of SQLite's primary result code.
 _KINDS = {
     "57014": "timeout",

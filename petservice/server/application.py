@@ -25,7 +25,6 @@ from django.http import HttpResponse
 
 from petservice.admin_pages.staff_page import failure_page
 from petservice.api.errors import error_response
-from petservice.api.health import STATES
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.api.readiness import CHECK_TIMEOUT, NO_ANSWER, WATCH_INTERVAL, readiness
 from petservice.backoffice.error_views import server_error
@@ -33,6 +32,7 @@ from petservice.client_address import address_of
 from petservice.middleware import PageMiddleware, with_standard_headers
 from petservice.monitoring.access_log import current_record
 from petservice.monitoring.counters import count
+from petservice.monitoring.database_calls import DATABASE_STATE
 from petservice.monitoring.logs import request_id
 from petservice.paths import ADMIN, API, HEALTH, LOGIN, READINESS
 from petservice.server import limits
@@ -118,8 +118,8 @@ class ThreadPool:
 class Application:
     """The application of one worker process."""
 
-    # What was measured last of the database (petservice.api.health.STATES), and by how many pets the counters of the
-    # inventory were wrong; and when the one and the other was checked.
+    # What DATABASE_STATE returned last, and by how many pets the counters of the inventory were wrong; and when the one
+    # and the other was checked.
     database_state, inventory_drift = (0, 0, 0, 0), 0
     _watched_at = _counted_at = -inf
 
@@ -234,7 +234,7 @@ class Application:
         try:
             if not readiness.obstacle():
                 with connection.cursor() as cursor:
-                    self.database_state = cursor.execute(STATES[connection.vendor]).fetchone()
+                    self.database_state = cursor.execute(DATABASE_STATE[connection.vendor]).fetchone()
         except DatabaseError as error:  # it has ended since the check, and the next check will say so
             logger.warning("The size and the connections of the database are not known: %s", error)
         finally:
