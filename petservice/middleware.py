@@ -31,10 +31,9 @@ from petservice.monitoring.telemetry import trace_id_of
 
 logger = logging.getLogger(__name__)
 
-# The key of the request id in a request's META, and in what the server knows of the request.
-REQUEST_ID = "petservice.request_id"
-
-_REQUEST_ID_FORM = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+# The key of the request id in a request's META.
+_REQUEST_ID = "petservice.request_id"
+_VALID_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 # Headers that only pages need, from Django, and `Allow` from REST framework, because the API offers no OPTIONS and
 # no response of it is a 405.
 _HEADERS_OF_PAGES = (
@@ -45,10 +44,10 @@ _HEADERS_OF_PAGES = (
 
 def request_id_of(meta: dict[str, Any]) -> str:
     """Return the id of the request with this META: the client's own id if it is valid, or else a new one."""
-    request_id: str | None = meta.get(REQUEST_ID)
+    request_id: str | None = meta.get(_REQUEST_ID)
     if request_id is None:
         sent = meta.get("HTTP_X_REQUEST_ID", "")
-        request_id = meta[REQUEST_ID] = sent if _REQUEST_ID_FORM.fullmatch(sent) else os.urandom(16).hex()
+        request_id = meta[_REQUEST_ID] = sent if _VALID_REQUEST_ID.fullmatch(sent) else os.urandom(16).hex()
     return request_id
 
 
