@@ -47,7 +47,7 @@ def put_back(keys: Sequence[int], *, message: str = "") -> tuple[list[Change], l
 
 def write_with_sales(pets: Sequence[Pet], **options: Any) -> None:
     """Write pets by `bulk_create` with these options, and with the times of their sales, also unknown ones."""
-    # The database takes a pet that is sold without a time for one that is sold now.
+    # A trigger gives the present time to a sold pet without a time.
     unknown = [pet for pet in pets if pet.status == Pet.Status.SOLD and pet.sold_at is None]
     Pet.objects.bulk_create(pets, **options)
     if unknown:

@@ -27,7 +27,7 @@ def main() -> None:
         return
     time_limit.set(None)  # management commands have no time limit; `serve` sets that of its requests
     try:
-        # Django takes the name of this file for its own.
+        # In place of the name of this file, Django would show `python -m django`.
         execute_from_command_line(["petservice" if program == __file__ else program, *arguments])
     except OperationalError as error:  # such as an unavailable server, which Django's own commands do not expect
         if "--traceback" in arguments:

@@ -73,7 +73,7 @@ class TrashAdmin(ReadOnlyPages):
         words = {*fold(search_term).split()}
         if len(words) > _MAX_WORDS:
             return queryset.none(), False
-        # An older version, which may run beside this one during an upgrade, folds no names.
+        # An older version, which may still run during an upgrade, folds no names.
         either = (Q(folded_name__contains=word) | Q(folded_name=None, record_name__icontains=word) for word in words)
         return queryset.filter(*either), False
 

@@ -98,7 +98,7 @@ class ColumnMapping:
 
     @classmethod
     def stored(cls, answers: Mapping[str, Any] | None) -> "ColumnMapping":
-        """Return the answers that the database has. A newer version, which runs beside this one, may know more."""
+        """Return the answers that the database has. A newer version may store more during an upgrade."""
         known = {one.name for one in fields(cls)}
         return cls(**{name: value for name, value in (answers or {}).items() if name in known})
 

@@ -41,7 +41,7 @@ class TrashedPet(Item):
     @property
     def pet(self) -> Pet:
         """Return the pet as it was, which is not in the database."""
-        # A newer version, which runs beside this one during an upgrade, may know more fields.
+        # A newer version, which already runs during an upgrade, may have more fields.
         before = self.before or {}
         values = {one.attname: one.to_python(before[one.attname]) for one in _FIELDS if one.attname in before}
         return Pet(pk=self.record_id, **values)

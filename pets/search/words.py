@@ -104,7 +104,7 @@ def words_of(text: str) -> list[str]:
 
 def _match(text: str) -> str:
     """Return the condition of FTS5 for the words of a text."""
-    # FTS5 knows no other forms of characters than the accents of Latin letters: neither full-width letters, nor that й
+    # FTS5 folds no other forms of characters than the accents of Latin letters: neither full-width letters, nor that й
     # can be one character or two.
     forms = [{word, word.translate(_FULL_WIDTH), unicodedata.normalize("NFD", word)} for word in words_of(fold(text))]
     usual = [" OR ".join(f'"{form}"*' for form in sorted(one)) for one in forms]
@@ -116,7 +116,7 @@ def _match(text: str) -> str:
 def _of_filters(tags: Sequence[str], filters: Iterable[str]) -> list[str]:
     """Return the conditions of FTS5 that all pets with one of the tags and values of filters fit."""
     conditions = [f'filters : "{one}"' for one in filters]
-    # A text without any other letters could have no word for FTS5, which knows fewer scripts than Python.
+    # A text without any other letters could have no word for FTS5, which supports fewer scripts than Python.
     if tags and all(map(_ASCII_WORD.search, tags)):
         either = " OR ".join(f'"{one.translate(_AS_INDEXED)}"' for one in tags)
         conditions.append(f"words : ({either})")

@@ -19,14 +19,14 @@ from petservice.journal.sentences import changes_of_form
 _ALIKE = frozenset({"LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE"})
 
 
-def validate_new_name(name: str, *, besides: Any = None) -> None:
+def validate_new_name(name: str, *, own_key: Any = None) -> None:
     """Refuse a name that differs from that of another account only in case or in the form of its characters.
 
-    Python compares, because the databases know other letters. Accounts are few. Older ones may have such names.
+    Python compares, because the databases fold other letters. Accounts are few. Older ones may have such names.
     """
     if fold(name) == COMMAND:
         raise ValidationError(f"“{COMMAND}” is what the audit calls the operator's commands. Choose another name.")
-    for other in Account.objects.exclude(pk=besides).values_list("username", flat=True):
+    for other in Account.objects.exclude(pk=own_key).values_list("username", flat=True):
         if fold(other) == fold(name):
             raise ValidationError(f"There is already an account with the name “{other}”. Choose another name.")
 
@@ -71,7 +71,7 @@ class AccountForm(MergingForm):
         """Refuse a name that people would confuse with that of another account, unless it is the present one."""
         name: str = Account.normalize_username(self.cleaned_data["username"])
         if name != self.initial.get("username"):
-            validate_new_name(name, besides=self.instance.pk)
+            validate_new_name(name, own_key=self.instance.pk)
         return name
 
     def clean(self) -> dict[str, Any]:

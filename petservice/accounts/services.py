@@ -16,7 +16,7 @@ from django.utils import timezone
 from petservice.accounts.models import Account, PasswordLink
 from petservice.sign_in import factors, login_limits
 
-# Whoever acts on an account stays an administrator who can log in, so one is always left.
+# Administrators cannot deactivate or demote themselves, so one who can log in is always left.
 OWN_ACCOUNT = "Nothing was changed: this is your own account. Ask another administrator to do this."
 
 

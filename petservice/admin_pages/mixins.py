@@ -23,7 +23,7 @@ class BoundedSearch(admin.ModelAdmin):
     ) -> tuple[QuerySet[Any], bool]:
         """Find the rows that have each word of the search in one of their texts, as many as a list counts.
 
-        The words are compared here, because SQLite knows the case of ASCII letters only.
+        The words are compared here, because SQLite ignores the case of ASCII letters only.
         """
         if not (words := fold(search_term).split()):
             return queryset, False
@@ -67,7 +67,7 @@ class ReadOnlyPages(BoundedSearch):
 
 
 class FactsBeside(admin.ModelAdmin):
-    """A mixin of pages that show the facts of a record, its read-only fields, beside the fields of its form."""
+    """A mixin of pages that show the facts of a record, its read-only fields, next to the fields of its form."""
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         fields, facts = self.get_fields(request, obj), self.get_readonly_fields(request, obj)

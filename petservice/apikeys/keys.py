@@ -3,7 +3,7 @@
 A key is `pets_<environment>_<secret><checksum>`. The secret has 43 random base62 characters (256 bits).
 The checksum is the CRC-32 of everything before it, as six base62 characters.
 Secret scanners recognise leaked keys by the checksum. The service uses it to recognise a key of another environment
-that it does not know.
+that its database does not have.
 """
 
 import hashlib

@@ -9,7 +9,7 @@ from petservice.api.errors import safe_methods_only
 from petservice.guides import openapi
 from petservice.guides.rendering import API_GUIDE, CHANGELOG, guide
 
-# The URL of the service in the guide's programs. In the repository the guide cannot know another.
+# The URL of the service in the guide's programs. In the repository, the guide has no other.
 _EXAMPLE_URL = "http://127.0.0.1:8000"
 # The pages that the guide names, by the text in which it does. In the repository these are no links.
 _PAGES = {"/docs": "docs", "/openapi.json": "openapi", "petservice/docs/changelog.md": "changelog"}

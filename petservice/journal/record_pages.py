@@ -26,8 +26,8 @@ def history_of(record_type: str, record_id: str) -> QuerySet[Item]:
 class JournalPages(admin.ModelAdmin):
     """A mixin that locks the record of a MergingForm, and writes what it does into the journal in place of Django's.
 
-    A form that was saved without a change is not recorded, and the person is told. Pages whose changes need more than
-    a message record them by themselves, for example a change of many pets.
+    A form that was saved without a change is not recorded, and the person gets a message. Pages whose changes need
+    more than a message record them by themselves, for example a change of many pets.
     """
 
     addition_kind, change_kind = Event.Kind.ADDED, Event.Kind.CHANGED

@@ -29,7 +29,7 @@ def changed(field: str, old: Any, new: Any) -> str:
 
 def sentence(item: Item) -> str:
     """Describe what an event did to one of its records."""
-    # A text, because a newer version, which runs beside this one during an upgrade, may know more kinds.
+    # A text, because a newer version, which already runs during an upgrade, may have more kinds.
     kind: Any = item.event.kind
     before, after = item.before, item.after
     if item.message or (before is None and after is None):

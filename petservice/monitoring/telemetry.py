@@ -1,4 +1,4 @@
-"""What collectors of others are told: spans of requests by OpenTelemetry, and errors in Sentry's protocol.
+"""Spans of requests and errors for the collectors of an operator, by OpenTelemetry and in Sentry's protocol.
 
 Each needs its packages (the extra `otel` of pyproject.toml) and its own variables. Without them, nothing is loaded.
 """
@@ -36,7 +36,7 @@ def start() -> None:
     for variables, begin in (("OTEL_…", _begin_spans), ("SENTRY_…", _begin_errors)):
         try:
             begin()
-        except Exception as error:  # the service goes on without, whatever a variable says
+        except Exception as error:  # the service runs without a collector, also if a variable is invalid
             logger.error("A collector gets nothing, check the variables %s: %s", variables, error)
 
 

@@ -231,7 +231,7 @@ class Connection(asyncio.Protocol):
     # Ends.
 
     def _refuse(self, status: int, cause: str) -> None:
-        """Send an error response that the application does not know of, and close the connection."""
+        """Send an error response without the application, and close the connection."""
         self._cancel()
         if not self._has_responded:  # a second response would be read as the response to another request
             self._has_responded = True

@@ -29,7 +29,7 @@ WRONG_CODE = (
 def devices() -> QuerySet[TOTPDevice]:
     """Return the devices that are second factors of accounts.
 
-    The page of an earlier version made one before its first code, which no app may know.
+    The page of an earlier version made one before its first code, which no app may have.
     """
     return TOTPDevice.objects.filter(confirmed=True)  # type: ignore[no-any-return]  # django-otp has no types
 

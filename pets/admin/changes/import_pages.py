@@ -204,7 +204,7 @@ def _import(pages: ModelAdmin, request: HttpRequest, upload: Upload, lines: list
     """Import a previewed file in the current transaction, record that, and tell the user. Raises StaleError."""
     digest = upload.content_digest
     is_locked, last = ImportedFile.lock(digest), ImportedFile.last(digest)
-    # The preview names the last import that it knew. Times would not do, because an import ends long after its own.
+    # The form has the last import before its preview. Times would not do, because an import ends long after its own.
     if not is_locked or request.POST.get("imported", "") != (str(last.pk) if last else ""):
         raise StaleError(_ALREADY_IMPORTED)
     done = import_diff.apply(lines, digest=upload.digest)

@@ -148,7 +148,7 @@ class QuestionsForm(forms.Form):
         most = max(fitting.values())
         dates = [name for name, number in fitting.items() if number == most > 0]
         if dates[:1] == ["year-month-day"]:
-            dates = dates[:1]  # which is read besides each of the others, so that all of them fit
+            dates = dates[:1]  # ISO 8601, which is read with each of the others, so that all of them fit
         if dates:
             choices = [(name, name) for name in dates]
             if len(dates) > 1:

@@ -69,7 +69,7 @@ class PetFilterForm(FilterForm):
         return found
 
     def words(self) -> list[str]:
-        """Return the values of filters in use that the search on SQLite has beside the words of pets."""
+        """Return the values of filters in use that the search on SQLite has in addition to words."""
         value = self.cleaned_data.get
         _, kind = creator.KINDS.get(value("creator") or "", (None, None))
         sold = any(map(value, SOLD_DAYS)) and Pet.Status.SOLD.value

@@ -1,4 +1,4 @@
-"""The lists of pets on SQLite, which does not know how many pets fit a filter or a search.
+"""The lists of pets on SQLite, which does not estimate how many pets fit a filter or a search.
 
 Without this module, the lists are the same, but some of those of a million pets take seconds on SQLite.
 """
@@ -82,8 +82,8 @@ class SQLitePetChangeList(PetChangeList):
         rows = pets.values_list("pk", "name", "tag", "fits")[:_MAX_TESTED].iterator(self.list_per_page)
         fit = ((pk, (name, tag)) for pk, name, tag, fits in rows if fits)
         first: list[str] = []
-        beside = _COMPARED_TOGETHER if self.query else 0
-        while len(first) < number and (some := [*islice(fit, number - len(first) + beside)]):
+        extra = _COMPARED_TOGETHER if self.query else 0
+        while len(first) < number and (some := [*islice(fit, number - len(first) + extra)]):
             found = found_among([texts for _, texts in some], self.query) if self.query else range(len(some))
             first += [some[position][0] for position in found]
         return first[:number]

@@ -19,7 +19,7 @@ from petservice.monitoring.database_calls import database_call
 
 logger = logging.getLogger(__name__)
 
-# What the service needs, whatever the server, the database or the role has as its default: psycopg reads times in the
+# What the service needs. The server, the database or the role can have other defaults. psycopg reads times in the
 # ISO style only, and with other isolation levels PostgreSQL ends statements that run at the same time. Without the last
 # two, an absent tag becomes the text NULL, and the words of a search lose their backslashes.
 _SESSION = (
@@ -29,7 +29,7 @@ _SESSION = (
 # Time limits that PostgreSQL itself enforces, because a request must end before its worker is replaced. Management
 # commands have no limits (petservice.db.backend).
 _LIMITS = "-c statement_timeout=20s -c lock_timeout=5s -c idle_in_transaction_session_timeout=60s"
-# An index is in memory or on an SSD. By default, PostgreSQL expects a hard disk, and rather reads a whole table.
+# An index is in memory or on an SSD. By default, PostgreSQL expects a hard disk, and prefers to read a whole table.
 # With PostgreSQL's own 4 MB, a search among ten million pets tests millions of them again that have not its words.
 _OPTIONS_OF_REQUESTS = f"{_LIMITS} -c random_page_cost=1.1 -c work_mem=32MB"
 # As pg_dump does, because a role or a database may have limits that fit requests.

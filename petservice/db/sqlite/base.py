@@ -43,7 +43,7 @@ def _open_lock(database: Path, kind: str = "service") -> int:
     """Open a lock next to a database. Others may open it too, because root may run a command before the service."""
     lock = os.open(f"{database.resolve()}.{kind}", os.O_RDONLY | os.O_CREAT)
     with suppress(OSError):  # another account has created it
-        os.fchmod(lock, 0o644)  # whatever the umask is
+        os.fchmod(lock, 0o644)  # with any umask
     return lock
 
 

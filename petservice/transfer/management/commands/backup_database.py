@@ -23,7 +23,7 @@ class Command(BaseCommand):
             raise CommandError('PostgreSQL has its own tool: pg_dump --format=custom --file=FILE "$DATABASE_URL"')
         with all_or_nothing(f"written to {file}"):
             copy_database(Path(connection.settings_dict["NAME"]), file, is_in_use=True)
-        with suppress(OSError):  # the backup is complete, whoever may write to the data directory
+        with suppress(OSError):  # the backup is complete, also if this account cannot write here
             new = settings.LAST_BACKUP.with_suffix(".new")
             new.touch(mode=0o600)
             new.replace(settings.LAST_BACKUP)  # which another account, such as root, may have made
