@@ -89,13 +89,13 @@ class UndoAdmin(ReadOnlyPages):
         An account that may add pets, and see none, undoes its additions, and gets to the dashboard in place of a list.
         """
         change = RecentChange.objects.of_undo_period().filter(pk=object_id).first() if is_integer(object_id) else None
-        may_undo = request.user.has_perms(change.permissions.split()) if change else self.has_view_permission(request)
-        if not may_undo:
+        may_see = self.has_view_permission(request)
+        if not (request.user.has_perms(change.permissions.split()) if change else may_see):
             raise PermissionDenied
-        changes = "admin:pets_recentchange_changelist" if self.has_view_permission(request) else "admin:index"
+        changes = "admin:pets_recentchange_changelist" if may_see else "admin:index"
         if change and not change.undone_by_id and request.method != "POST":
             until = change.at + RecentChange.UNDO_PERIOD
-            context = page_of(request, items_of(change)) if self.has_view_permission(request) else {}
+            context = page_of(request, items_of(change)) if may_see else {}
             context |= {"opts": self.opts, "event": change, "until": until, "changes": changes}
             context["filters"] = {"_changelist_filters": request.GET.get("_changelist_filters", "")}
             return staff_page(request, "admin/pets/recentchange/undo.html", "Undo this change?", context)
@@ -111,5 +111,5 @@ class UndoAdmin(ReadOnlyPages):
             self.message_user(request, f"The change of {count_of_pets(count)} is undone.", messages.SUCCESS)
         # The filters of the list that showed the message.
         filters = QueryDict(request.GET.get("_changelist_filters", ""))
-        page = "admin:pets_pet_changelist" if self.has_view_permission(request) else "admin:index"
+        page = "admin:pets_pet_changelist" if may_see else "admin:index"
         return redirect(reverse(page, query=filters))
