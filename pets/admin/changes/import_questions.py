@@ -51,7 +51,8 @@ class Table:
         # All of them, for the preview, because reading a workbook again can take as long as ten seconds.
         self.all: list[tuple[int, list[str] | str]] = [(self.number, header), *lines]
         self.rows = [(number, row) for number, row in lines if not isinstance(row, str)]
-        self.filled = [n for n, name in enumerate(self.header) if word_of(name) or next(self.texts(n), None)]
+        # The positions of the columns that have a name or a text.
+        self.used = [n for n, name in enumerate(self.header) if word_of(name) or next(self.texts(n), None)]
 
     def texts(self, *positions: int) -> Iterator[tuple[int, str]]:
         """Yield the line numbers and the texts of the cells of these columns that are not blank."""
@@ -61,7 +62,7 @@ class Table:
     def is_own(self) -> bool:
         """Return whether the columns are those of pets, which need no answers."""
         columns, own = self.likely_columns(), [word_of(name) for name in self.header]
-        return "name" in columns and all(own[n] and own[n] == columns[n] for n in self.filled)
+        return "name" in columns and all(own[n] and own[n] == columns[n] for n in self.used)
 
     def has_foreign_ids(self, position: int) -> bool:
         """Return whether the column has ids, none of which is that of a pet."""
@@ -97,13 +98,13 @@ class QuestionsForm(forms.Form):
         self.table = Table(upload, mapping)
         self._mapping = self.table.proposal(mapping)
         columns = self._mapping.columns if sent is None else self._sent_columns(sent)
-        for n in self.table.filled:
+        for n in self.table.used:
             self._ask_column(n, columns[n])
         positions = {name: [n for n, column in enumerate(columns) if column == name] for name, _ in _COLUMNS}
         self._ask_statuses(self.table.texts(*positions["status"]))
         self._ask_dates([text for _, text in self.table.texts(*positions["created_at"])])
         self._ask_unnamed(positions["name"])
-        self.has_questions = not self.table.is_own or len(self.fields) > len(self.table.filled)
+        self.has_questions = not self.table.is_own or len(self.fields) > len(self.table.used)
         if not known_columns(self.table.header):
             label = f"Line {self.table.number} is a pet, too: the file does not name its columns"
             self._add("is_headerless", forms.BooleanField(label=label, required=False), self._mapping.is_headerless)
