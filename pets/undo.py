@@ -79,7 +79,7 @@ def _changed_later(items: Sequence[Item], ids: list[str]) -> dict[str, set[str]]
 
 @transaction.atomic
 def undo(request: HttpRequest, pk: int) -> tuple[int, list[str]] | None:
-    """Undo a change once, as far as its pets are as it left them, and record it.
+    """Undo a change once, for those of its pets that have not changed since, and record it.
 
     Returns the number of these pets, and the names of those that it left alone, or None if it is too late.
     """

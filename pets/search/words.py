@@ -44,11 +44,11 @@ def search(
     excluded: Iterable[str] = (),
     numbers: tuple[int, int] | None = None,
 ) -> QuerySet[Any]:
-    """Return the pets with this id, or with a word in name or tag for each word that begins with it.
+    """Return the pet with this id, or the pets whose names or tags have a word that begins with each word of the text.
 
-    SQLite reads all pets that the words find, in the order of their numbers, which takes 0.2 µs for each. If the pets
-    must have one of some tags as well, their words leave others out, as do values of other filters that the index has,
-    and those that are excluded, and the first and the last number that the pets can have.
+    SQLite reads all pets that the words find, in the order of their numbers, which takes 0.2 µs for each. The words of
+    tags, the values of other filters, those that are excluded, and the first and the last number that the pets can have
+    leave pets out of these.
     """
     if is_id(text.lower()) and (with_id := pets.filter(pk=text.lower())).exists():
         return with_id

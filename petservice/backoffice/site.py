@@ -40,7 +40,7 @@ class PetServiceAdminSite(admin.AdminSite):
     index_template = "backoffice/index.html"
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """Wrap an admin view so that a required login, a recent one for some changes, or second factor comes first.
+        """Wrap an admin view so that the login comes first, and a recent login or a second factor where it is required.
 
         An invalid value in the URL or in a selected row is a bad request. An action that the account does not have is
         refused. A request that fails because another one has just written the same, or by a deadlock with it, is tried

@@ -95,8 +95,8 @@ class Metrics:
     """The metrics of one worker process."""
 
     def __init__(self) -> None:
-        # The seconds of the requests since the last write, by their route, method and status, the prefix of their key
-        # and their operation on the fast path; on the thread of the event loop alone.
+        # The seconds of the requests since the last write, by route, method, status, prefix of the API key and the fast
+        # path's operation. Only the thread of the event loop uses them.
         self._durations: defaultdict[tuple[str, str, int, str | None, str | None], list[float]] = defaultdict(list)
         # The keys that have series of their own.
         self._keys: set[str] = set()

@@ -96,8 +96,8 @@ class Connection(asyncio.Protocol):
         self._worker.connections.discard(self)
         self._ended()
         self._cancel()
-        # It has methods of this object, so only the garbage collector could free both, and it interrupts all requests
-        # for milliseconds while strangers open thousands of connections a second.
+        # It refers to methods of this object, so only the garbage collector could free both. While strangers open
+        # thousands of connections a second, that would interrupt all requests for milliseconds.
         self._parser = None
 
     # Requests.

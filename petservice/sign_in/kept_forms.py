@@ -1,9 +1,9 @@
 """Forms that were sent when a login was needed first, for example because the session had ended.
 
 The pages of the login carry the form, signed, and offer it afterwards. The service stores nothing.
-Files and passwords are left out. A form belongs to the account of its session, or else to the one that its browser was
-last logged in to, as a signed cookie says. The middleware has checked that the form comes from a page of this service
-in this browser.
+Files and passwords are left out. A form belongs to the account of its session. Without a session, a signed cookie has
+the account that the browser was last logged in to. The middleware has checked that the form comes from a page of this
+service in this browser.
 """
 
 from dataclasses import dataclass

@@ -44,8 +44,8 @@ def checkbox(pet: Pet) -> SafeString:
 def selected(request: HttpRequest, queryset: QuerySet[Any]) -> Selection | None:
     """Return the pets that the user selected, with the versions that the page showed.
 
-    If all pets of a list are selected, the queryset has those of the other pages, and for a page that asks, it has the
-    pets of the question. Returns None after a message if there are none, or more than MAX_COUNTED.
+    The queryset adds the pets of the other pages if all pets of a list are selected. It has the pets of a page that
+    asks. Returns None after a message if there are none, or more than MAX_COUNTED.
     """
     selection: Selection = {}
     for text in " ".join(request.POST.getlist(FIELD)).split():
@@ -99,8 +99,8 @@ def unchanged(
 ) -> list[Pet]:
     """Return the selected pets that are as the list showed them, and lock them until the transaction ends.
 
-    Tells the user which pets someone else deleted, or changed in the wanted fields, or in any if no values are wanted,
-    with the verb of what is not done to them. A pet that has the wanted values already counts as unchanged.
+    Tells the user which pets someone else deleted or changed, and that they were not treated as `verb` says. `wanted`
+    has the new values. Then only changes of these fields count, and not those that gave a pet the same values.
     """
     pets = list(Pet.objects.select_for_update().filter(pk__in=[*selection]).order_by("pk"))
     others = {pet: selection[pet.pk] for pet in pets if selection[pet.pk] != pet.version}

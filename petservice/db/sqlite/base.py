@@ -135,7 +135,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 cursor.executemany(sql, batch)
 
     def lock_out_writers(self, tables: list[str]) -> None:
-        """Block other writers of these tables until the transaction ends, which SQLite does from the start of it."""
+        """Block other writers of these tables until the transaction ends. On SQLite, each transaction does so."""
 
     def try_lock(self, name: str, number: int) -> bool:
         """Try to take the lock of this name and number until the current transaction ends; return whether it worked."""
