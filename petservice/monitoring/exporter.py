@@ -5,20 +5,16 @@ import platform
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import connection
 
 from petservice import __version__
-
-if TYPE_CHECKING:
-    from prometheus_client.core import Metric
-
 
 # The files of a worker by prometheus_client's names, and their sizes in bytes. They have room for every route and key.
 _FILES = {
@@ -96,7 +92,7 @@ class Exporter:
         """Delete the files. The server ends with the process."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def collect(self) -> "Iterable[Metric]":
+    def collect(self) -> Iterator[Any]:
         """Yield the metrics of the master, as a collector of prometheus_client."""
         from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily
 
