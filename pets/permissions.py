@@ -27,5 +27,5 @@ def may_import(user: Any) -> bool:
 
 
 def permission_to_change(user: Any) -> str:
-    """Return the permission that an account needs to change a status, which others need to undo that."""
+    """Return the permission by which an account changes statuses. Undoing such a change needs the same one."""
     return EDIT if user.has_perm(EDIT) else _CHANGE_STATUS

@@ -39,7 +39,7 @@ class CaseInsensitive(Func):
 
 
 def equals_any(field: str, texts: Iterable[str]) -> Q:
-    """Return the condition that `field` equals one of several texts; on SQLite, with their letters outside ASCII."""
+    """Return the condition that `field` equals one of several texts, without regard to case as CaseInsensitive does."""
     return Q(In(CaseInsensitive(F(field)), [CaseInsensitive(Value(text)) for text in texts]))
 
 

@@ -99,6 +99,6 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response | 
 def safe_methods_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:
     """Decorate a view so that methods other than GET and HEAD get the error for an unknown path, from the middleware.
 
-    They need no CSRF token, so that they do not get the error of a missing one.
+    Requests with these methods get this error also if they lack a CSRF token.
     """
     return csrf_exempt(require_safe(view))

@@ -59,7 +59,7 @@ class FastPath:
     async def respond(self, scope: Any, receive: Callable[[], Awaitable[bytes]]) -> Response | None:
         """Return the response to a usual request, or None, and record it.
 
-        The scope is one of petservice.server.messages, to which is added what is received of the body.
+        The scope is one of petservice.server.messages. What is received of the body is added to it.
         """
         request = usual(scope)
         if request is None or (readiness.pending_migrations != 0 and request.operation is not Operation.HEALTH):

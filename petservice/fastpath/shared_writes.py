@@ -15,7 +15,7 @@ class SharedWrites:
     """A queue of rows, of which those that wait at the same time are written together, one transaction at a time."""
 
     def __init__(self, write: Write) -> None:
-        """Call `write` with all rows that wait, of which one has waited for the interval."""
+        """Create a queue that gives `write` all waiting rows, once the first of them has waited for the interval."""
         self._write = write
         self._writing = asyncio.Lock()
         self._waiting: list[Any] = []

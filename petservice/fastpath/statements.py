@@ -30,7 +30,7 @@ class Statements:
     """The statements that find an API key and read, for the engine of the database."""
 
     def __init__(self, form: str = "{statement}") -> None:
-        """Make each statement that reads in a form, which may also have `{key}`, the statement that finds a key."""
+        """Put each statement that reads into a form, at `{statement}`, and the one that finds a key at `{key}`."""
         self._adapted_time = connection.ops.adapt_datetimefield_value
         key = names(APIKey)
         self.key = _KEY.format_map(key | {"sought": key["value"]})

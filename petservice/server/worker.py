@@ -101,7 +101,7 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         await self._stop()
 
     def _cut_off(self) -> None:
-        """Stop without running requests."""
+        """Stop, and do not wait for running requests."""
         self.alive = False
         self._stopping.set()
 

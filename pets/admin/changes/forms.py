@@ -114,9 +114,9 @@ def added_by_form(request: HttpRequest, form_token: UUID) -> Pet | None:
 
 
 def deleted_meanwhile(request: HttpRequest, pet_id: str) -> HttpResponse | None:
-    """Tell who deleted a pet that does not exist any more, with what was typed on its page, or return None.
+    """Return a redirect with a message: who deleted a pet, and what the user typed on its page. None if nobody did.
 
-    Leads to the page that puts the pet back, if the user may see it.
+    It leads to the page that puts the pet back, or to the dashboard if the user may not see that page.
     """
     gone = TrashedPet.objects.filter(record_id=pet_id).order_by("-event__at", "-pk").first()
     if gone is None:
