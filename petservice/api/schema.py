@@ -62,11 +62,11 @@ def failures(*statuses: int, messages: Mapping[int, str] | None = None) -> dict[
     }
 
 
-def example(value: Any, *statuses: int) -> OpenApiExample:
-    """Return an example of a response with these statuses, or of a request body if there are none."""
-    if not statuses:
+def example(value: Any, status: int | None = None) -> OpenApiExample:
+    """Return an example of a response with this status, or of a request body without one."""
+    if status is None:
         return OpenApiExample("Request", value=value, request_only=True)
-    return OpenApiExample("Answer", value=value, response_only=True, status_codes=[str(status) for status in statuses])
+    return OpenApiExample("Answer", value=value, response_only=True, status_codes=[str(status)])
 
 
 def response_header(
