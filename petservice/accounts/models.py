@@ -34,10 +34,10 @@ class Account(User):
     class State(models.TextChoices):
         """A state that decides whether a person can log in."""
 
-        ACTIVE = "active", "Active"
-        INVITED = "invited", "Invited"
-        LOCKED = "locked", "Locked"
-        DEACTIVATED = "deactivated", "Deactivated"
+        ACTIVE = "active"
+        INVITED = "invited"
+        LOCKED = "locked"
+        DEACTIVATED = "deactivated"
         NOT_STAFF = "other", "Not staff"
 
     class SecondFactor(models.TextChoices):
