@@ -36,7 +36,7 @@ from petservice.admin_pages.mixins import FactsBeside
 from petservice.journal.record_pages import JournalPages
 
 
-def tags_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
+def tags_view(model_admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Return tags that begin with the text in the filter, as JSON."""
     return JsonResponse({"suggestions": tags_starting_with(request.GET.get("q", ""))})
 

@@ -47,21 +47,21 @@ class PetServiceAdminSite(admin.AdminSite):
         again, and finds it then. It has three tries, because after a deadlock the other one may still be writing.
         """
         name: str = getattr(view, "__name__", "")
-        pages: Any = getattr(view, "__self__", None)
+        model_admin: Any = getattr(view, "__self__", None)
 
         @wraps(view)
         def with_checks(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
             # Django looks for a record before it checks the permission, so its history would reveal which ids exist.
-            is_checked = name == "history_view" or isinstance(pages, AdministratorsOnly)
-            if is_checked and not pages.has_view_or_change_permission(request):
+            is_checked = name == "history_view" or isinstance(model_admin, AdministratorsOnly)
+            if is_checked and not model_admin.has_view_or_change_permission(request):
                 raise PermissionDenied
             try:
                 if name == "changelist_view":
                     action = request.POST.get("action")
                     for key in request.POST.getlist(ACTION_CHECKBOX_NAME):
-                        pages.opts.pk.to_python(key)  # raises ValidationError where Django's query would crash
+                        model_admin.opts.pk.to_python(key)  # raises ValidationError where Django's query would crash
                     # Django would show the list again without a message, for example after the loss of the permission.
-                    if action and action not in pages.get_actions(request):
+                    if action and action not in model_admin.get_actions(request):
                         raise PermissionDenied
                 for _ in range(_MAX_TRIES - 1):
                     try:
@@ -75,7 +75,7 @@ class PetServiceAdminSite(admin.AdminSite):
                 raise BadRequest("The request contains an invalid value.") from error
 
         # An attribute of the admins of API keys, accounts and groups.
-        needs_recent_login = getattr(pages, "needs_recent_login", False)
+        needs_recent_login = getattr(model_admin, "needs_recent_login", False)
         for_staff = super().admin_view(with_checks, cacheable)
 
         @wraps(for_staff)

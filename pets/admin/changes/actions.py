@@ -29,7 +29,9 @@ from petservice.journal.models import Event
 from petservice.journal.sentences import quoted
 
 
-def change_field(pages: ModelAdmin, request: HttpRequest, selection: Selection, field: str, value: str | None) -> None:
+def change_field(
+    model_admin: ModelAdmin, request: HttpRequest, selection: Selection, field: str, value: str | None
+) -> None:
     """Set a field in one transaction with its record, and tell the user what became of the selected pets.
 
     Pets whose field differs from that of the selection stay as they are, and the user gets a warning.
@@ -52,7 +54,7 @@ def change_field(pages: ModelAdmin, request: HttpRequest, selection: Selection, 
     others = len(as_shown) - len(pets)
     had = f"{count_of_pets(others)} had {has} already."
     if pets:
-        messages.success(request, with_undo(pages, request, f"{done} {had}" if others else done, event))
+        messages.success(request, with_undo(model_admin, request, f"{done} {had}" if others else done, event))
     elif others:
         messages.info(request, f"Nothing was changed: {had}")
 
@@ -67,20 +69,20 @@ def _marking_as(status: Pet.Status) -> Any:
     new = status.label.lower()
 
     @admin.action(description=f"Mark as {new}", permissions=["change"])
-    def mark(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+    def mark(model_admin: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         if (selection := selected(request, queryset)) is None:
             return None
         counts = _present(selection, "status")
         already = counts.pop(status.value, 0)
         if counts.total() <= MAX_UNCONFIRMED or "post" in request.POST:
-            change_field(pages, request, selection, "status", status.value)
+            change_field(model_admin, request, selection, "status", status.value)
             return None
         facts = {"Status now": ", ".join(f"{count:,} {one}" for one, count in sorted(counts.items()))}
         if already:
             facts[f"Already {new}"] = count_of_pets(already)
         pets = count_of_pets(counts.total())
         page = {"title": f"Mark as {new}", "question": f"Mark {pets} as {new}?", "button": f"Yes, mark {pets} as {new}"}
-        return confirmation(pages, request, selection, mark.__name__, facts, **page)
+        return confirmation(model_admin, request, selection, mark.__name__, facts, **page)
 
     mark.__name__ = f"mark_as_{status}"
     return mark
@@ -102,7 +104,7 @@ class SetTagForm(forms.Form):
 
 
 @admin.action(description="Set tag…", permissions=["edit"])
-def set_tag(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+def set_tag(model_admin: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
     """Ask for a tag, and give it to the selected pets, or to all that have one of its spellings."""
     merged = request.POST.get("spellings_of", "").replace("\0", "")
     if merged:  # the filter by a tag finds also those with other accents
@@ -114,17 +116,17 @@ def set_tag(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any]) ->
         return None
     form = SetTagForm(request.POST if "post" in request.POST else None, initial=request.POST.dict())
     if form.is_valid():
-        change_field(pages, request, selection, "tag", form.cleaned_data["new_tag"])
+        change_field(model_admin, request, selection, "tag", form.cleaned_data["new_tag"])
         return None
     pets = count_of_pets(len(selection))
     counts = _present(selection, "tag").most_common()
     tags = [f"{count:,} {quoted(tag) if tag else 'without a tag'}" for tag, count in counts]
     page = {"title": "Set tag", "question": f"Give one tag to {pets}?", "button": f"Set the tag of {pets}"}
-    return confirmation(pages, request, selection, "set_tag", {"Tags now": first_names(tags)}, form=form, **page)
+    return confirmation(model_admin, request, selection, "set_tag", {"Tags now": first_names(tags)}, form=form, **page)
 
 
 @admin.action(description="Delete selected pets", permissions=["delete"])
-def delete_selected(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Pet]) -> HttpResponse | None:
+def delete_selected(model_admin: ModelAdmin, request: HttpRequest, queryset: QuerySet[Pet]) -> HttpResponse | None:
     """Ask whether to delete the selected pets, and delete them after the confirmation."""
     if (selection := selected(request, queryset)) is None:
         return None
@@ -137,11 +139,11 @@ def delete_selected(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[
             page["original"] = present[0]
             tag = present[0].tag
             facts |= {"Tag": quoted(tag) if tag else "none", "Status": present[0].get_status_display()}
-        return confirmation(pages, request, selection, "delete_selected", facts, question=question, **page)
+        return confirmation(model_admin, request, selection, "delete_selected", facts, question=question, **page)
     with transaction.atomic():
         if pets := unchanged(request, selection, "deleted"):
             done = f"{name_or_count(pets)} deleted."
             event = add_event_of_change(request, Event.Kind.DELETED, done, trash.delete(pets), "pets.delete_pet")
     if pets:
-        messages.success(request, with_undo(pages, request, done, event))
+        messages.success(request, with_undo(model_admin, request, done, event))
     return None

@@ -49,7 +49,7 @@ class PetForm(MergingForm):
         help_texts = {"tag": "A category, for example the kind of animal."}
 
 
-def save_edit(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: PetForm) -> None:
+def save_edit(model_admin: ModelAdmin, request: HttpRequest, pet: Pet, form: PetForm) -> None:
     """Save what the form has changed, record it, and tell the user."""
     if form.changed_data:
         pet.save()
@@ -60,7 +60,7 @@ def save_edit(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: PetForm) 
         summary = f"“{pet}”: {' '.join(sentences)}"
         changes = [change_of(pet, before, after)]
         event = add_event_of_change(request, Event.Kind.CHANGED, summary, changes, permission_to_change(request.user))
-        messages.success(request, with_undo(pages, request, summary, event))
+        messages.success(request, with_undo(model_admin, request, summary, event))
     else:
         messages.info(request, f"You changed nothing, so “{pet}” is as before.")
 
@@ -89,14 +89,14 @@ class NewPetForm(FormOnce, PetForm):
         return self.names[0]
 
 
-def add_all(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: NewPetForm) -> None:
+def add_all(model_admin: ModelAdmin, request: HttpRequest, pet: Pet, form: NewPetForm) -> None:
     """Create the pets of a form, of which `pet` is the first one, record all of them together, and tell the user."""
     values = {"tag": pet.tag, "status": pet.status, "created_by": pet.created_by}
     pets = Pet.objects.bulk_create([pet, *(Pet(name=name, **values) for name in form.names[1:])])
     changes = [change_of(one, None, {name: getattr(one, name) for name in EDITABLE}) for one in pets]
     text = f"{name_or_count(pets)} added."
     event = add_event_of_change(request, Event.Kind.ADDED, text, changes, "pets.add_pet")
-    messages.success(request, with_undo(pages, request, text, event))
+    messages.success(request, with_undo(model_admin, request, text, event))
     event.form_token = form.cleaned_data["form_token"]
     event.save(update_fields=["form_token"])
 

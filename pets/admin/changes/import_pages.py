@@ -80,7 +80,7 @@ class UploadForm(forms.Form):
     )
 
 
-def upload_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
+def upload_view(model_admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Show the form for a file, and then the questions about the file, its preview or its errors."""
     form = UploadForm(request.POST or None, request.FILES or None)
     if not form.is_valid():
@@ -112,7 +112,7 @@ def upload_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     return _preview(request, upload)
 
 
-def columns_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
+def columns_view(model_admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Show the questions about the table that the user has uploaded last, and then its preview."""
     upload = _uploads(request).exclude(kind="jsonl").order_by("created_at").last()
     if upload is None or request.POST.get("table", upload.table) != upload.table:
@@ -174,7 +174,7 @@ def _cell(change: RowChange, field: str) -> str:
     return format_html("<del>{}</del> <ins>{}</ins>", before, after)
 
 
-def confirmation_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
+def confirmation_view(model_admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Import the previewed file once, or show a new preview if the pets have changed since."""
     if request.method != "POST":  # the login page redirects here without the form
         messages.warning(request, "Nothing was imported. Upload the file again.")
@@ -187,7 +187,7 @@ def confirmation_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
             with transaction.atomic():
                 # If the form is sent twice, the second request waits here for the first, and then deletes nothing.
                 if Upload.objects.filter(pk=upload.pk).delete()[0]:
-                    _import(pages, request, upload, lines)
+                    _import(model_admin, request, upload, lines)
                     return redirect("admin:pets_pet_changelist")
         except StaleError as error:
             messages.warning(request, f"Nothing was imported, because {error}")
@@ -200,7 +200,7 @@ def confirmation_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     return redirect("admin:pets_pet_changelist")
 
 
-def _import(pages: ModelAdmin, request: HttpRequest, upload: Upload, lines: list[Line]) -> None:
+def _import(model_admin: ModelAdmin, request: HttpRequest, upload: Upload, lines: list[Line]) -> None:
     """Import a previewed file in the current transaction, record that, and tell the user. Raises StaleError."""
     digest = upload.content_digest
     is_locked, last = ImportedFile.lock(digest), ImportedFile.last(digest)
@@ -227,7 +227,7 @@ def _import(pages: ModelAdmin, request: HttpRequest, upload: Upload, lines: list
     message = f"Imported: {text}, {unchanged:,} unchanged."
     if changes:
         event = add_event_of_change(request, Event.Kind.IMPORTED, f"Import: {text}.", changes, "pets.add_pet", EDIT)
-        message = with_undo(pages, request, message, event)
+        message = with_undo(model_admin, request, message, event)
     messages.success(request, message)
 
 

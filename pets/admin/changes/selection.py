@@ -70,7 +70,7 @@ def within_limit(request: HttpRequest, selection: Sized) -> bool:
 
 
 def confirmation(
-    pages: ModelAdmin,
+    model_admin: ModelAdmin,
     request: HttpRequest,
     selection: Selection,
     action: str,
@@ -82,8 +82,8 @@ def confirmation(
     """Return the page that asks before an action. It sends the selection back with the action's name."""
     filters = filters_in_words(request.GET)
     page |= {
-        "opts": pages.opts,
-        "media": pages.media,
+        "opts": model_admin.opts,
+        "media": model_admin.media,
         "selection": " ".join(f"{pk}:{version}" for pk, version in selection.items()),
         "action": action,
         "facts": ({"Filter of the list": filters} if filters else {}) | facts,

@@ -30,12 +30,12 @@ MAX_UNCONFIRMED = 20
 _TOO_LATE = "This change was undone already, or it was made more than an hour ago. Nothing was changed."
 
 
-def with_undo(pages: ModelAdmin, request: HttpRequest, message: Any, event: Event) -> SafeString:
+def with_undo(model_admin: ModelAdmin, request: HttpRequest, message: Any, event: Event) -> SafeString:
     """Return a message about a change, with what undoes it: a button, or for many pets a link to a page that asks.
 
     Both lead back to the list with its present filters.
     """
-    filters = QueryDict(pages.get_preserved_filters(request))
+    filters = QueryDict(model_admin.get_preserved_filters(request))
     url = reverse("admin:pets_recentchange_change", args=[event.pk], query=filters)
     if event.count > MAX_UNCONFIRMED:
         return format_html('{} <a class="undo" href="{}">Undo</a>', message, url)

@@ -39,9 +39,9 @@ class FormatForm(forms.Form):
     format = forms.ChoiceField(choices=[("csv", "CSV"), ("xlsx", "Workbook (.xlsx), without IDs"), ("json", "JSON")])
 
 
-def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
+def export_view(model_admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Show the form, and then send the file of the listed pets, without their creators."""
-    changelist: Any = pages.get_changelist_instance(request)
+    changelist: Any = model_admin.get_changelist_instance(request)
     form = FormatForm(request.POST or None)
     obstacle = "" if changelist.can_select_all else _TOO_MANY
     if changelist.filter_form.errors:
@@ -57,7 +57,7 @@ def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
         name = slugify(words, allow_unicode=True)[:_MAX_NAME] or "pets"
         return _file(rows, file_format, f"{name}-{timezone.localdate()}")
     context = {
-        "opts": pages.opts,
+        "opts": model_admin.opts,
         "form": form,
         "pets": count_of_pets(changelist.result_count),
         "filters": changelist.in_words,
@@ -78,11 +78,11 @@ def _file(rows: list[Any], file_format: str, name: str) -> HttpResponse:
     return HttpResponse(content, content_type=content_type, headers={"Content-Disposition": disposition})
 
 
-def print_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
+def print_view(model_admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Show the pets of a list on one page, without the parts that only a screen needs."""
-    changelist: Any = pages.get_changelist_instance(request)
+    changelist: Any = model_admin.get_changelist_instance(request)
     context = {
-        "opts": pages.opts,
+        "opts": model_admin.opts,
         "pets": changelist.queryset[:MAX_PRINTED],
         "count": count_of_pets(changelist.result_count),
         "is_cut": changelist.result_count > MAX_PRINTED,

@@ -40,7 +40,7 @@ def kept(query: Mapping[str, Any]) -> str:
     return urlencode(found | {ORDER_VAR: order} if found and is_order(order) else found)
 
 
-def saved_filters_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
+def saved_filters_view(model_admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Save the search, the filters and the order of a list under a name, or remove such a saved filter."""
     query = kept(QueryDict(request.POST.get("query", "")))
     if "filter" in request.POST:
