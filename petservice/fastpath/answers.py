@@ -71,7 +71,7 @@ class FastPath:
             answer = await self._answer(request, scope.body)
             if answer is None:
                 return None
-            content = orjson.dumps(answer.content)
+            content = orjson.dumps(answer.content)  # fails if another program wrote a name that is no text
         except Exception as error:
             # During an outage of the database, each request fails, and its traceback says nothing more.
             is_unknown = kind_of_error(error) in ("constraint", "other")
