@@ -44,6 +44,8 @@ class Scope(AccessRecord):
         headers = self.headers = parser.asgi_headers
         if not parser.is_chunked and parser.get_header(b"transfer-encoding") is not None:
             raise ValueError("Unsupported Transfer-Encoding")  # the parser would take the body for the next request
+        # Of the body, or 0 without a Content-Length, as of a chunked one. Python reads no number above 4,300 digits.
+        self.declared_bytes = int(parser.get_header(b"content-length") or 0)
         path, _, query = parser.path.partition(b"#")[0].partition(b"?")  # no browser sends a fragment
         if not path.startswith(b"/"):
             path = urlsplit(path).path  # an absolute URL, as in a request to a proxy
@@ -76,8 +78,7 @@ class ReceivedRequest(TolerantRequest, ASGIRequest):
                 values = [value.decode("latin-1") for sent, value in scope.headers if sent == header]
                 self.META[name] = separator.join(values)
         found["scheme"] = forwarded_scheme(self.META, settings.TRUSTED_PROXIES) or scope.scheme
-        # By its Content-Length, or 0 without one, as of a chunked body.
-        self.declared_bytes = int(self.META.get("CONTENT_LENGTH", 0))
+        self.declared_bytes = scope.declared_bytes
         # The connection needs the id if it refuses the rest of the request.
         self.id = scope.request_id = request_id_of(self.META)
 

@@ -79,7 +79,7 @@ def fill(template: bytes, number: int) -> bytes:
 MALFORMED_LENGTHS = [
     *(b"+%d", b"-%d", b"-0", b"0x%x", b"%d.0", b"%de0", b"0_%d", b"%d 0", b"0\t%d", b'"%d"', b"%d;"),
     *(b"\0%d", b"%d\0", b"\x0b%d", b"%d\x0c", b"five", b"%d, 0", b"0, %d", b"0, 0", b"%d,", b"", b"  "),
-    *("٠".encode(), b"\xb2", b"%d\xa0", b"\x85%d", b"inf", b"nan", b"-1"),
+    *("٠".encode(), b"\xb2", b"%d\xa0", b"\x85%d", b"inf", b"nan", b"-1", b"0" * 4300 + b"%d"),
 ]
 
 
