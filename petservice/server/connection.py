@@ -213,11 +213,12 @@ class Connection(asyncio.Protocol):
         self._has_responded = True
         if self._is_head:
             body = b""
-        data = head(status, headers, is_last=self._is_last) + body
-        for start in range(0, len(data), limits.RESPONSE_PIECE_BYTES):
+        first = head(status, headers, is_last=self._is_last)
+        for start in range(0, len(body) or 1, limits.RESPONSE_PIECE_BYTES):
             if start > 0:
                 await asyncio.sleep(0)
-            self._transport.write(data[start : start + limits.RESPONSE_PIECE_BYTES])
+            self._transport.write(first + body[start : start + limits.RESPONSE_PIECE_BYTES])
+            first = b""
             if not self._writable.is_set():
                 self._enter(State.STALLED, limits.REQUEST_TIMEOUT)
                 await self._writable.wait()

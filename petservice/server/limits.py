@@ -60,7 +60,7 @@ PAGE_THREADS = 3
 READINESS_THREADS = 1
 HEALTH_THREADS = 1
 # Size of the pieces in which a response is sent. The next piece waits until the client reads, so that a slow client
-# does not occupy memory for a large response. Other clients are served between two pieces.
+# occupies no memory for a copy of a large response. Other clients are served between two pieces.
 RESPONSE_PIECE_BYTES = 32 * 1024
 
 # Logins.

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
+from whitenoise.middleware import WhiteNoiseFileResponse
 
 from petservice.client_address import forwarded_scheme
 from petservice.middleware import request_id_of
@@ -29,6 +30,9 @@ Receive = Callable[[], Awaitable[bytes]]
 # What joins the values of repeated headers, if it is no comma. An Idempotency-Key may contain one, but no line feed.
 _REPEATED = ((b"cookie", "HTTP_COOKIE", "; "), (b"idempotency-key", "HTTP_IDEMPOTENCY_KEY", "\n"))
 _NOT_IN_TARGETS = re.compile(rb"[^\x21-\x7e]")
+# The contents of static files that were sent. All responses with one share its bytes, or slow readers could fill the
+# memory. A header `Range` would make others, and so is not read.
+_FILES: dict[bytes, bytes] = {}
 
 
 class Scope(AccessRecord):
@@ -78,6 +82,7 @@ class ReceivedRequest(TolerantRequest, ASGIRequest):
                 values = [value.decode("latin-1") for sent, value in scope.headers if sent == header]
                 self.META[name] = separator.join(values)
         found["scheme"] = forwarded_scheme(self.META, settings.TRUSTED_PROXIES) or scope.scheme
+        self.META.pop("HTTP_RANGE", None)
         self.declared_bytes = scope.declared_bytes
         # The connection needs the id if it refuses the rest of the request.
         self.id = scope.request_id = request_id_of(self.META)
@@ -108,6 +113,8 @@ class ReceivedRequest(TolerantRequest, ASGIRequest):
 def encoded(response: Any) -> Response:
     """Return a response of Django in the form that a connection sends."""
     body = response.getvalue()
+    if isinstance(response, WhiteNoiseFileResponse):
+        body = _FILES.setdefault(body, body)
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.items()]
     headers += [(b"Set-Cookie", cookie.OutputString().encode("latin-1")) for cookie in response.cookies.values()]
     # A 304 has no length, because clients would read it as the length of the cached response.

@@ -11,7 +11,8 @@ import pytest
 
 from pets.models import Pet
 from petservice.server.limits import MAX_CONNECTIONS_OF_ADDRESS
-from petservice.server.messages import ReceivedRequest
+from petservice.server.messages import ReceivedRequest, encoded
+from petservice.wsgi import application
 from tests.redis_server import RedisServer
 from tests.server.busy import Busy, busy_connections
 from tests.server.connections import Client, Connect, get, response_to, scope_of
@@ -40,6 +41,18 @@ def test_parameters_of_a_long_content_type_are_not_read() -> None:
     with closing(ReceivedRequest(scope_of(get("/admin/login/", sent)))) as request:
         assert (request.content_type, request.content_params) == ("multipart/form-data", {})
         assert request.META["CONTENT_TYPE"] == "Multipart/Form-Data "  # which others read
+
+
+@pytest.mark.django_db  # whose connection the end of a response checks
+def test_all_responses_with_a_file_share_its_bytes() -> None:
+    """Otherwise clients that read nothing could fill the memory."""
+    bodies = []
+    for headers in ([], [b"Range: bytes=1-"]):
+        request = ReceivedRequest(scope_of(get("/static/backoffice/admin.css", *headers)))
+        with closing(request), closing(application.get_response(request)) as response:
+            bodies.append(encoded(response)[2])
+
+    assert bodies[0] is bodies[1]
 
 
 def test_connections_of_an_address_are_limited(tmp_path: Path, migrated_url: str, connect: Connect) -> None:
