@@ -47,7 +47,7 @@ _ENTITY = b"<!ENTITY"
 # The folders of Power Query and Power Pivot, which write UTF-16. Its tags have the same bytes, and others between them.
 _UTF_16_FOLDERS = ("customXml/", "xl/model/")
 _NOT_A_WORKBOOK = (
-    "The file is no workbook that can be read: open it in the spreadsheet, and save it as “Excel Workbook (.xlsx)”."
+    "The file is no workbook that can be read: save it in the spreadsheet as “Excel Workbook (.xlsx)” or “CSV UTF-8”."
 )
 _LOCKED = (
     "The workbook is protected by a password, or of an old spreadsheet (.xls): open it there, remove the password, and "

@@ -20,7 +20,7 @@ from tests.pets.workbooks import cells, problem, with_part, workbook
 pytestmark = pytest.mark.once
 SHEET = "xl/worksheets/sheet1.xml"
 HEADER = ["name", "tag"]
-NO_WORKBOOK = "The file is no workbook that can be read"
+NO_WORKBOOK = "The file is no workbook that can be read: save it in the spreadsheet as “Excel Workbook (.xlsx)” or “CSV"
 
 
 # The values of cells, with the texts that people see in them.
