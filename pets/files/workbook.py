@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime, time
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import IO, Any
 from zipfile import ZipFile
 
@@ -34,6 +34,8 @@ _ESCAPED = re.compile("_x(00[01][0-9A-Fa-f]|005[Ff])_")
 # The format of numbers that are shown with zeros before them.
 _ZEROS = re.compile("0{2,20}")
 _MERGED = re.compile(rb'<mergeCell ref="([A-Z]+\d+:[A-Z]+(\d+))"')
+# The column, empty for a row, and the row of the tags that have a place.
+_PLACE = re.compile(rb'<(?:row|c) (?:[^>]{0,99} )??r="([A-Z]{0,3})(\d+)"')
 _END_OF_ROW = re.compile(rb"</row>|(?=<row[^<>]*/>)")
 # The prefix of a namespace, which some programs write before the name of each tag.
 _PREFIX = re.compile(rb"(?<=<)\w+:|(?<=</)\w+:")
@@ -73,6 +75,10 @@ def workbook_rows(file: IO[bytes], name: str = "") -> Rows:
         xml = _PREFIX.sub(b"", archive.read(sheet._worksheet_path))  # noqa: SLF001  # openpyxl has no other name
         # Comments could hide the end of a row, and UTF-16 all of them.
         if b"<!" in xml or b"\0" in xml or any(_size(row) > _MAX_TAGS_OF_ROW for row in _END_OF_ROW.split(xml)):
+            raise BrokenFileError(0, _NOT_A_WORKBOOK)
+        # openpyxl leaves out rows and cells that come after later ones, which spreadsheets read.
+        places = ((int(found[2]), len(found[1]), found[1]) for found in _PLACE.finditer(xml))
+        if any(place >= following for place, following in pairwise(places)):
             raise BrokenFileError(0, _NOT_A_WORKBOOK)
         # XlsxWriter does not calculate: it writes 0 as each result, and asks the spreadsheet to calculate all of them.
         if "xl/workbook.xml" in archive.namelist() and b'fullCalcOnLoad="1"' in archive.read("xl/workbook.xml"):

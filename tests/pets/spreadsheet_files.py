@@ -13,8 +13,7 @@ READ: dict[str, tuple[str, Pets]] = {
     "empty columns at the end": ("name,tag,,\r\nMordka,cat,,\r\nMisio,dog,,\r\n", BOTH),
     "an empty column that some rows leave out": ("name,tag,\r\nMordka,cat,\r\nMisio,dog\r\n", BOTH),
     "empty cells in the rows only": ("name,tag\r\nMordka,cat,\r\nMisio,dog,,\r\n", BOTH),
-    # Rows without text.
-    "empty rows at the end": ("name,tag\r\nMordka,cat\r\nMisio,dog\r\n,\r\n,\r\n", BOTH),
+    # Rows without text, such as those that spreadsheets write at the end.
     "a row of blanks": ("name,tag\r\nMordka,cat\r\n \u00a0,\t\r\n", MORDKA),
     "a row with a line break only": ('name,tag\r\n"\r\n",\r\nMisio,dog\r\n', [(4, "Misio", "dog")]),
     "empty rows before the header": (';\r\n" ";\r\nname;tag\r\nMordka;cat\r\n', [(4, "Mordka", "cat")]),

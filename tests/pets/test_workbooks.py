@@ -230,6 +230,9 @@ def test_what_power_query_and_power_pivot_keep_in_a_workbook_may_be_utf_16_but_n
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 999, "The workbook is protected by a password, or of an old"),
         (with_part(workbook([HEADER]), "xl/workbook.xml", lambda _: b"<workbook/>"), NO_WORKBOOK),
         (with_part(workbook([HEADER]), SHEET, lambda xml: xml[:-20]), NO_WORKBOOK),
+        # Rows and cells in another order, which spreadsheets read.
+        (with_part(workbook([["a"]] * 3), SHEET, lambda xml: xml.replace(b'row r="2"', b'row r="4"')), NO_WORKBOOK),
+        (with_part(workbook([HEADER, ["Rex", "dog"]]), SHEET, lambda xml: xml.replace(b'"A2"', b'"C2"')), NO_WORKBOOK),
     ],
 )
 def test_what_is_no_workbook_is_rejected_with_what_to_do(content: bytes, expected: str) -> None:
