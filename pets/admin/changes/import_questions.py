@@ -10,6 +10,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.template.defaultfilters import truncatechars
 
 from pets.fields import EDITABLE
 from pets.files.reading import table_rows
@@ -28,6 +29,8 @@ TOO_MANY = (
 _MAX_WORDS = 30
 # Maximum number of examples of a column and of lines of a word, and of rows without a name that the page lists.
 _MAX_EXAMPLES, _MAX_UNNAMED = 3, 20
+# Maximum number of characters that the page shows of a cell or of a row, because files of shops have descriptions.
+_MAX_TEXT = 80
 _COLUMNS = [
     ("", "Leave out"),
     *((name, name.capitalize()) for name in EDITABLE),
@@ -119,8 +122,9 @@ class QuestionsForm(forms.Form):
             self._sent.setdefault(name, initial)  # of a question that another answer raises
 
     def _ask_column(self, position: int, column: str) -> None:
-        label = self.table.header[position].strip() or f"Column {position + 1}"
-        text = ", ".join(islice(dict.fromkeys(text for _, text in self.table.texts(position)), _MAX_EXAMPLES))
+        label = truncatechars(self.table.header[position].strip() or f"Column {position + 1}", _MAX_TEXT)
+        examples = islice(dict.fromkeys(text for _, text in self.table.texts(position)), _MAX_EXAMPLES)
+        text = ", ".join(truncatechars(example, _MAX_TEXT) for example in examples)
         if self.table.has_foreign_ids(position):
             text = f"These IDs are not those of pets here, so they are left out: {text}"
         field = forms.ChoiceField(choices=_COLUMNS, required=False, label=label, help_text=text)
@@ -161,7 +165,7 @@ class QuestionsForm(forms.Form):
     def _ask_unnamed(self, positions: list[int]) -> None:
         """Ask whether to leave out the rows without a name."""
         found = [
-            f"line {number}: {', '.join(filter(VISIBLE.search, row))}"
+            f"line {number}: {truncatechars(', '.join(filter(VISIBLE.search, row)), _MAX_TEXT)}"
             for n in positions
             for number, row in self.table.rows
             if not VISIBLE.search(row[n])
