@@ -156,11 +156,11 @@ def errors(page: Any) -> list[str]:
     ("content", "name", "message"),
     [
         (f"id,name\n{ID},Rex\n,Tom\n{ID},Mia\n", "pets.csv", "Line 4: Duplicate ID: also on line 2."),
-        ("name\n\n", "pets.csv", "There are no pets in this file."),
+        ("[]", "pets.json", "There are no pets in this file."),
         # A column of so many words has something else than statuses, so that no question is asked about it.
         ("name,status\n" + "".join(f"Rex,word {n}\n" for n in range(31)), "pets.csv", "Line 2: status must be one of"),
         ("PK\x03\x04", "pets.ods", "The file name must end with .xlsx, .tsv, .txt, .csv, .json, .jsonl, .ndjson."),
-        ("name\n" + "Rex\n" * (MAX_COUNTED + 1), "pets.csv", "The file has more than 10,000 pets."),
+        ('{"name": "Rex"}\n' * (MAX_COUNTED + 1), "pets.jsonl", "The file has more than 10,000 pets."),
         (
             workbook([["Name", "Art"]]),
             "pets.xlsx",
