@@ -103,14 +103,16 @@ class QuestionsForm(forms.Form):
         columns = self._mapping.columns if sent is None else self._sent_columns(sent)
         for n in self.table.used:
             self._ask_column(n, columns[n])
+        if not known_columns(self.table.header):
+            label = f"Line {self.table.number} is a pet, too: the file does not name its columns"
+            self._add("is_headerless", forms.BooleanField(label=label, required=False), self._mapping.is_headerless)
+            if "is_headerless" in sent if sent else self._mapping.is_headerless:
+                self.table.rows.insert(0, (self.table.number, self.table.header))  # the questions are about it, too
         positions = {name: [n for n, column in enumerate(columns) if column == name] for name, _ in _COLUMNS}
         self._ask_statuses(self.table.texts(*positions["status"]))
         self._ask_dates([text for _, text in self.table.texts(*positions["created_at"])])
         self._ask_unnamed(positions["name"])
         self.has_questions = not self.table.is_own or len(self.fields) > len(self.table.used)
-        if not known_columns(self.table.header):
-            label = f"Line {self.table.number} is a pet, too: the file does not name its columns"
-            self._add("is_headerless", forms.BooleanField(label=label, required=False), self._mapping.is_headerless)
 
     def _sent_columns(self, values: dict[str, Any]) -> list[str]:
         return [values.get(f"column-{n}", "") for n in range(len(self.table.header))]
