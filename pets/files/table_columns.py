@@ -154,7 +154,7 @@ def values(rows: Rows, mapping: ColumnMapping) -> Values:
 
 def in_utc(text: str, dates: str) -> str | None:
     """Return a time as the rows of files have it, or None if it is not written in this way, or as ISO 8601."""
-    text = text.strip()
+    text = text.strip().replace(", ", " ")  # browsers write a comma before the time
     if dates == "yy-mm-dd":
         text = _SHORT_YEAR_FIRST.sub(r"20\1-\3-\4", text)
     else:

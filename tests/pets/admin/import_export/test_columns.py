@@ -144,8 +144,8 @@ def test_a_status_with_nul_is_not_asked_for_and_rejected(staff: Client) -> None:
         (["02.11.2024"], "day.month.year", "2024-11-02"),
         (["31/12/2024 6:10 PM", "02/11/2024"], "day/month/year", "2024-12-31"),
         (["12/31/2024"], "month/day/year", "2024-12-31"),
-        # As LibreOffice shows days.
-        (["02.11.24", "02.11.24 18:10"], "day.month.year", "2024-11-02"),
+        # As LibreOffice and browsers show days.
+        (["02.11.24", "02.11.24 18:10", '"2.11.2024, 18:10:05"'], "day.month.year", "2024-11-02"),
         (["11/02/24", "11/25/24 06:10 PM"], "month/day/year", "2024-11-02"),
         (["02/11/2024", "2024-11-02"], "", "2024-02-11"),
     ],
