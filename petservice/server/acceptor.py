@@ -40,13 +40,20 @@ class Acceptor:
             listener.setblocking(False)
 
     def listen(self) -> None:
-        """Begin to accept connections, or stop if the limit is reached or the worker is stopping."""
+        """Begin to accept connections, or pause if the limit is reached."""
         for listener in self._listeners:
             if self._may_accept():
                 if listener not in self._deferred:
                     self._worker.loop.add_reader(listener, self._defer, listener)
             else:
                 self._worker.loop.remove_reader(listener)
+
+    def close(self) -> None:
+        """Stop accepting. The kernel would still do so, and its clients would wait until this process ends."""
+        for listener in self._listeners:
+            self._worker.loop.remove_reader(listener)
+            listener.close()
+        self._listeners.clear()
 
     def _may_accept(self) -> bool:
         return self.open < self._worker.cfg.worker_connections and not self._worker.is_stopping

@@ -117,7 +117,7 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
     async def _stop(self) -> None:
         """Let running requests finish, and respond to further ones with `Connection: close`."""
         self.is_stopping = True
-        self.acceptor.listen()  # no more
+        self.acceptor.close()
         began = time.monotonic()
         while self.alive and (elapsed := time.monotonic() - began) < self.cfg.graceful_timeout:
             # Connections that were accepted most recently may not be in `connections` yet.
@@ -133,5 +133,3 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             await asyncio.sleep(0.05)
         if self.metrics is not None:
             self.metrics.write_counts()
-        for listener in self.sockets:
-            listener.sock.close()
