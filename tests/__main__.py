@@ -58,7 +58,10 @@ def main(arguments: list[str]) -> int:
         # The server runs as a user of its own when this runs as root.
         folder.chmod(0o755)
         with get_server(folder / "server") as server:
-            _let_writes_be_fast(server.get_uri())
+            # The server writes to the disk later, because no test crashes the machine.
+            with psycopg.connect(server.get_uri(), autocommit=True) as database:
+                database.execute("ALTER SYSTEM SET fsync = off")
+                database.execute("SELECT pg_reload_conf()")
             processes = PROCESSES_OF_ALL if run_all else PROCESSES
             left_out = [FURTHER, FAULTS] if run_all else [FURTHER, FAULTS, LONG]
             selection = f"not ({' or '.join(left_out)})"
@@ -79,8 +82,10 @@ def main(arguments: list[str]) -> int:
                 # they wait for outages most of the time.
                 faults = [*PROCESSES, "-n", "5", "-m", FAULTS, *arguments, *_unless_named(arguments, "tests/faults")]
                 results += _run_together(folder, ("Faults", _sqlite(folder, "faults"), faults))
-        if covers:
-            _report_coverage(folder)
+        if covers:  # of all runs together; the details stay in `.coverage`
+            coverage = [sys.executable, "-m", "coverage"]
+            subprocess.run([*coverage, "combine", "--quiet", *folder.glob("*.coverage")], check=True)
+            subprocess.run([*coverage, "report"], check=True)
     return _worst(results)
 
 
@@ -91,13 +96,6 @@ def _unless_named(arguments: list[str], *paths: str) -> tuple[str, ...]:
 
 def _with_mark(name: str) -> list[str]:
     return [str(path) for path in Path("tests").rglob("test_*.py") if f"mark.{name}" in path.read_text()]
-
-
-def _let_writes_be_fast(url: str) -> None:
-    """Let the PostgreSQL server write to the disk later, because no test crashes the machine."""
-    with psycopg.connect(url, autocommit=True) as database:
-        database.execute("ALTER SYSTEM SET fsync = off")
-        database.execute("SELECT pg_reload_conf()")
 
 
 def _run_together(folder: Path, *runs: Run) -> list[int]:
@@ -113,13 +111,6 @@ def _run_together(folder: Path, *runs: Run) -> list[int]:
         if output:
             print(f"\n{name}\n{output.read_text().rstrip()}", flush=True)
     return results
-
-
-def _report_coverage(folder: Path) -> None:
-    """Print the coverage of all runs together, and leave the details in `.coverage`."""
-    coverage = [sys.executable, "-m", "coverage"]
-    subprocess.run([*coverage, "combine", "--quiet", *folder.glob("*.coverage")], check=True)
-    subprocess.run([*coverage, "report"], check=True)
 
 
 def _sqlite(folder: Path, name: str) -> str:
