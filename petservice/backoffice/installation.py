@@ -89,7 +89,7 @@ def findings() -> list[Finding]:
             found.append(Finding("pooler", "error", str(error)))
         except Exception as error:
             text = f"The database cannot be used: {str(error).strip()}"
-            advice = "Check DATABASE_URL, whether the server runs, and who owns the file."
+            advice = "Check DATABASE_URL, whether the server runs and has connections left, and who owns the file."
             found.append(Finding("database", "error", text, advice))
     for check in checks:
         try:

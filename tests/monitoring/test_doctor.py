@@ -28,6 +28,7 @@ from petservice.journal.models import Event
 from store.models import InventoryCounter
 from tests.backoffice.staff import staff
 from tests.concurrent_write import only_on_postgresql, second_connection
+from tests.databases import url_of_the_test_database
 from tests.redis_server import RedisServer
 from tests.service import free_port, make_certificate, manage
 
@@ -78,11 +79,15 @@ def test_connections_of_other_roles_count_and_processes_of_the_server_do_not() -
 
 
 @only_on_postgresql
-def test_a_server_that_takes_no_writes_is_an_error() -> None:
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET TRANSACTION READ ONLY")
+def test_a_server_that_takes_no_writes_is_an_error_and_a_lock_delays_the_report_by_seconds() -> None:
+    url = url_of_the_test_database()
+    url += f"{'&' if '?' in url else '?'}options=-cdefault_transaction_read_only%3Don"
+    with second_connection() as other:
+        other.execute("LOCK TABLE pets_pet IN ACCESS EXCLUSIVE MODE")
+        ended = manage("doctor", DATABASE_URL=url)
 
-        assert "The server takes no writes of the service." in [one.text for one in installation.database()]
+    assert "The server takes no writes of the service." in ended.stdout
+    assert "This cannot be checked: canceling statement due to lock timeout" in ended.stdout
 
 
 @pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has no file of this account")
