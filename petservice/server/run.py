@@ -129,7 +129,9 @@ def _refuse(message: str) -> NoReturn:
 def _require_temporary_directory() -> None:
     """Raise CommandError if there is no directory for the temporary files of uploads."""
     try:
-        tempfile.gettempdir()
+        # If this is not set, Python takes another directory without a word when that of TMPDIR cannot be used.
+        tempfile.tempdir = os.environ.get("TMPDIR") or None
+        tempfile.TemporaryFile().close()
     except OSError as error:
         raise CommandError(
             f"There is no directory for temporary files ({error.strerror}): set TMPDIR to one that can be written, "

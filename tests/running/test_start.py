@@ -220,6 +220,7 @@ NO_DATA_DIRECTORY = ["The data directory cannot be written", "set PETSERVICE_DAT
         ),
         ({"DATABASE_URL": "sqlite:////no/such/folder/pets.sqlite3"}, [DATABASE]),
         ({"DATABASE_URL": f"postgres://ada:{PASSWORD}@127.0.0.1:1/pets"}, [DATABASE]),
+        ({"TMPDIR": "/no/such/folder"}, ["set TMPDIR to one that can be written"]),
         (
             {"PETSERVICE_DATA_DIR": f"{__file__}/data"},
             NO_DATA_DIRECTORY,
@@ -230,7 +231,7 @@ NO_DATA_DIRECTORY = ["The data directory cannot be written", "set PETSERVICE_DAT
             NO_DATA_DIRECTORY,
         ),
     ],
-    ids=["all invalid variables", "no folder", "no server", "no data directory", "no data directory in live"],
+    ids=["all invalid variables", "no folder", "no server", "no TMPDIR", "no data directory", "the same in live"],
 )
 def test_unusable_variables_are_reported_without_a_password(
     tmp_path: Path, variables: dict[str, str], sentences: list[str]
