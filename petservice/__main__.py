@@ -33,6 +33,8 @@ def main() -> None:
         if "--traceback" in arguments:
             raise
         sys.exit(f"The database cannot be used: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)  # as shells report an interrupt
 
 
 if __name__ == "__main__":
