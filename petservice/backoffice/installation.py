@@ -48,6 +48,12 @@ _BACKUP_AGE = timedelta(days=1, hours=12)
 _COUNT_MAX_AGE = 3600
 # Settings of PostgreSQL without which a crash can lose what the service has acknowledged.
 _DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
+# What to do about a check that fails, by its name.
+_ADVICE = {
+    "certificate": "Write both files again: a certificate and its private key.",
+    "counters": "Correct what else is wrong. If nothing is, see what holds a lock on the table of pets.",
+    "redis": "Limits of keys are not enforced. See whether Redis runs at REDIS_URL and has memory.",
+}
 _ARCHIVER = """
 SELECT current_setting('archive_mode'), coalesce(to_char(last_archived_time, 'YYYY-MM-DD HH24:MI TZ'), 'never'),
 coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) FROM pg_stat_archiver
@@ -95,7 +101,8 @@ def findings() -> list[Finding]:
         try:
             found += check()
         except Exception as error:  # a check must not hide the results of the others
-            found.append(Finding(check.__name__, "error", f"This cannot be checked: {str(error).strip()}"))
+            text = f"This cannot be checked: {str(error).strip()}"
+            found.append(Finding(check.__name__, "error", text, _ADVICE.get(check.__name__)))
     return sorted(found, key=lambda one: (("error", "warning", "ok").index(one.level), one.subject))
 
 

@@ -87,7 +87,7 @@ def test_a_server_that_takes_no_writes_is_an_error_and_a_lock_delays_the_report_
         ended = manage("doctor", DATABASE_URL=url)
 
     assert "The server takes no writes of the service." in ended.stdout
-    assert "This cannot be checked: canceling statement due to lock timeout" in ended.stdout
+    assert re.search("(?s)canceling statement due to lock timeout.* see what holds a lock", ended.stdout)
 
 
 @pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has no file of this account")
@@ -142,7 +142,7 @@ def test_a_certificate_that_ends_soon_is_a_warning_and_one_of_another_key_an_err
     assert report()["certificate", "warning"].startswith(f"The certificate in {certificate} is valid for 2 more days.")
     _, another_key = make_certificate(tmp_path / "other")
     key.write_bytes(another_key.read_bytes())
-    assert "key values mismatch" in report()["certificate", "error"]
+    assert re.search("key values mismatch.* Write both files again", report()["certificate", "error"])
 
 
 @pytest.mark.redis
@@ -150,7 +150,7 @@ def test_a_redis_that_only_answers_and_does_not_count_is_an_error(backed_up: Pat
     assert report()["redis", "ok"].startswith("Redis answers in ")
     redis_in_use.client.config_set("maxmemory", 1)
 
-    assert "used memory > 'maxmemory'" in report()["redis", "error"]
+    assert re.search("used memory > 'maxmemory'.* Limits of keys are not enforced", report()["redis", "error"])
 
 
 @pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has its own backups")
