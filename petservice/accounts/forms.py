@@ -37,7 +37,7 @@ def warning_about(name: str) -> str:
     if len(scripts) < 2:
         return ""
     return (
-        f"The user name “{name}” has letters of several scripts: {', '.join(sorted(map(str.capitalize, scripts)))}. "
+        f"The username “{name}” has letters of several scripts: {', '.join(sorted(map(str.capitalize, scripts)))}. "
         "Some look alike, so check that no one can take this account for another."
     )
 
@@ -54,7 +54,7 @@ class AccountForm(MergingForm):
     class Meta:
         model = Account
         fields = ("username",)
-        labels = {"username": "User name", "date_joined": "Added"}
+        labels = {"date_joined": "Added"}
         help_texts = {"username": "The name to log in with: letters, digits and @ . + - _ only."}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

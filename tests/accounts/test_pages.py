@@ -115,7 +115,7 @@ def test_a_change_is_in_the_history_and_in_the_audit_with_old_and_new_values(adm
     send(admin_client, page_of(account), fields | {"username": "eva", "full_name": "", "role": PETS_INVENTORY_AND_KEYS})
 
     changes = (
-        "User name changed from “eve” to “eva”. Full name changed from “Eve Adams” to nothing. "
+        "Username changed from “eve” to “eva”. Full name changed from “Eve Adams” to nothing. "
         "Role changed from Pets and inventory to Pets, inventory and API keys. Staff status given."
     )
     assert audit_of(account)[1:] == [("admin", "account_changed", changes)]
@@ -199,7 +199,7 @@ def test_a_name_with_letters_of_several_scripts_is_warned_about(admin_client: Cl
     found = [warning.partition(". ")[0] for warning in added(admin_client, name)]
 
     assert User.objects.filter(username=name).exists()
-    assert found == [f"The user name “{name}” has letters of several scripts: {scripts}"] * bool(scripts)
+    assert found == [f"The username “{name}” has letters of several scripts: {scripts}"] * bool(scripts)
 
 
 def test_accounts_that_had_such_names_before_log_in_and_are_changed(admin_client: Client) -> None:

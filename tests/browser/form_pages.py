@@ -87,7 +87,7 @@ def _keys(page: Page) -> Iterator[str]:
 
 def _accounts(page: Page) -> Iterator[str]:
     page.goto("/admin/accounts/account/add/")
-    page.get_by_label("User name").fill("colleague")
+    page.get_by_label("Username").fill("colleague")
     page.get_by_label("Pets and inventory").check()
     _press(page, "Save")
     link = page.get_by_label("Password link").input_value()

@@ -213,7 +213,7 @@ def test_links_keys_and_commands_are_copied_and_a_key_is_shown_once_also_after_a
     assert copied(staff_page, "Copy link") == f"{site.url}/admin/pets/pet/?tag=otter"
 
     staff_page.goto("/admin/accounts/account/add/")
-    staff_page.get_by_label("User name").fill("eve")
+    staff_page.get_by_label("Username").fill("eve")
     staff_page.get_by_label("Pets and inventory").check()
     staff_page.get_by_role("button", name="Save", exact=True).click()
     link = staff_page.get_by_label("Password link").input_value()
