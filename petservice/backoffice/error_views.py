@@ -23,8 +23,8 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         request,
         400,
         "The request could not be processed",
-        "The form was incomplete or too large. Nothing was changed.",
-        "Reload the page and try again, with fewer rows if you selected many.",
+        "The address or the form was incomplete, too large or unknown. Nothing was changed.",
+        "Go back, reload the page and try again, with fewer rows if you selected many.",
     )
 
 

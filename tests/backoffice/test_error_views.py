@@ -40,8 +40,6 @@ def test_a_form_of_another_origin_is_rejected_with_the_causes(
     for sent in (
         {"Origin": "null"},  # from behind a proxy that sets Referrer-Policy: no-referrer
         {"Origin": "https://pets.example.com", "Host": "testserver:8000"},  # a proxy without Host
-        {"Origin": "https://testserver:8443"},
-        {"Origin": "http://testserver"},
         {"Referer": "https://pets.example.com/"},
         {},
     ):
@@ -63,7 +61,7 @@ def test_an_unknown_url_in_the_admin_is_a_page_not_found(admin_client: Client) -
 def test_a_form_with_too_many_fields_is_rejected_with_an_explanation(admin_client: Client) -> None:
     response = admin_client.post(ADD, {f"field-{number}": "" for number in range(2000)})
 
-    assert_staff_page(response, 400, "The request could not be processed", "Nothing was changed")
+    assert_staff_page(response, 400, "The request could not be processed", "address or the form", "Nothing was changed")
 
 
 def crash(*args: object, **kwargs: object) -> None:
