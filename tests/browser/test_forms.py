@@ -243,6 +243,8 @@ def test_a_key_that_is_pasted_into_the_search_does_not_get_into_the_url(staff_pa
     expect(staff_page.locator("#result_list tbody tr")).to_have_count(1)
     expect(staff_page.locator("#result_list")).to_contain_text(plain[:18])
     assert staff_page.url.endswith(f"?q={plain[:18]}")
+    staff_page.set_viewport_size({"width": 390, "height": 844})
+    assert box(staff_page.get_by_text("1 result (Show all)"))["height"] < 40
 
 
 def test_the_expiry_of_a_key_has_the_date_field_of_the_browser_and_names_another_zone(staff_page: Page) -> None:
