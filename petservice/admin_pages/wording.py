@@ -19,11 +19,11 @@ def first_names(names: Sequence[object], limit: int = MAX_NAMED) -> str:
 
 
 def relative(at: datetime | None, now: datetime) -> str:
-    """Return how far a time is from now, in its largest unit, such as "in 3 months", with the exact time on hover."""
+    """Return how far a time is from now, such as "in 2 months, 4 weeks", with the exact time on hover."""
     if at is None:
         return "never"
     if abs(at - now) < timedelta(minutes=1):
         text = "now"
     else:
-        text = f"in {timeuntil(at, now, depth=1)}" if at > now else f"{timesince(at, now, depth=1)} ago"
+        text = f"in {timeuntil(at, now)}" if at > now else f"{timesince(at, now)} ago"
     return format_html('<time datetime="{}" title="{}">{}</time>', at.isoformat(), moment(at), text)

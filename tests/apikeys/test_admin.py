@@ -87,8 +87,8 @@ def test_the_list_has_the_prefix_the_expiry_and_the_last_use_of_keys_with_the_sa
 ) -> None:
     day, minute = timedelta(days=1), timedelta(minutes=1)
     times = {  # the expiry and the last use, from now, with what the list says
-        (13 * day, -2.5 * minute): ["in 1\xa0week", "2\xa0minutes ago"],
-        (95 * day, -800 * day): ["in 3\xa0months", "2\xa0years ago"],
+        (13 * day, -2.5 * minute): ["in 1\xa0week, 6\xa0days", "2\xa0minutes ago"],
+        (95 * day, -800 * day): ["in 3\xa0months", "2\xa0years, 2\xa0months ago"],
         (minute, -timedelta(seconds=59)): ["in 1\xa0minute", "now"],
     }
     made = [
