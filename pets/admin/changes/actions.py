@@ -136,9 +136,9 @@ def delete_selected(model_admin: ModelAdmin, request: HttpRequest, queryset: Que
         question = f"Delete {count}? Deleted pets stay in the trash for 30 days."
         facts = {"Pets": first_names([f"“{pet}”" for pet in present])}
         if len(present) == 1:  # several pets may have its name
-            page["original"] = present[0]
-            tag = present[0].tag
-            facts |= {"Tag": quoted(tag) if tag else "none", "Status": present[0].get_status_display()}
+            page |= {"original": present[0], "title": "Delete pet"}
+            tag = quoted(present[0].tag) if present[0].tag else "none"
+            facts = {"Pet": facts["Pets"], "Tag": tag, "Status": present[0].get_status_display()}
         return confirmation(model_admin, request, selection, "delete_selected", facts, question=question, **page)
     with transaction.atomic():
         if pets := unchanged(request, selection, "deleted"):

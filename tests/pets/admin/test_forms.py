@@ -117,6 +117,7 @@ def test_a_deletion_asks_and_deletes_once_if_it_is_sent_twice_and_one_of_nothing
     pet = create_pet(name="Rex", tag="dog")
     url = reverse("admin:pets_pet_delete", args=[pet.pk])
     page = staff.get(url)
+    assert all(text in text_of(page) for text in ("<h1>Delete pet</h1>", "<dt>Pet</dt>"))
     assert "Delete 1 pet? Deleted pets stay in the trash for 30 days." in text_of(page)
     assert "<dt>Tag</dt><dd>“dog”</dd>" in text_of(page), "it may not be the only Rex"
 
