@@ -189,7 +189,8 @@ def test_only_the_first_hundred_errors_are_shown_above_the_form(staff: Client) -
     assert len(shown) == 101
     assert shown[0].startswith("Line 2: ")
     assert shown[-1] == "Only the first 100 errors are shown."
-    assert page.content.index(b'class="errorlist"') < page.content.index(b'name="file"')
+    above = b'<p>Correct this and upload the file again.</p>\n<ul class="errorlist">'
+    assert page.content.index(above) < page.content.index(b'name="file"')
     assert errors(staff.post(IMPORT, {"x": "y"})) == ["This field is required."]
 
 
