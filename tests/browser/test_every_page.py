@@ -207,19 +207,15 @@ def problems_of(page: Page, name: str) -> list[str]:
         change_window(page, *MODES[mode])
         if folder := os.environ.get(PICTURES):
             take_picture(page, folder, f"{name} {mode}", full_page="zoomed" not in mode)
-        found += [f"{mode}: {problem}" for problem in problems_in_one_mode(page, width)]
+        here = severe_problems(page)
+        here += [f"{text} is covered" for text in page.evaluate(COVERED)]
+        here += [f"Tab does not reach {element}" for element in page.evaluate(UNREACHABLE)]
+        here += [f"another font has {button}" for button in page.evaluate(OTHER_FONTS)]
+        found += [f"{mode}: {problem}" for problem in [*here, *beyond_the_window(page, width)]]
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         found += beyond_the_window(page, width)
     return found
-
-
-def problems_in_one_mode(page: Page, width: int) -> list[str]:
-    """Return what axe finds, what is covered or out of reach, and by how much the page is wider than its window."""
-    hidden = [f"{text} is covered" for text in page.evaluate(COVERED)]
-    hidden += [f"Tab does not reach {element}" for element in page.evaluate(UNREACHABLE)]
-    hidden += [f"another font has {button}" for button in page.evaluate(OTHER_FONTS)]
-    return severe_problems(page) + hidden + beyond_the_window(page, width)
 
 
 def beyond_the_window(page: Page, width: int) -> list[str]:

@@ -173,14 +173,6 @@ def test_an_import_that_a_deadlock_ends_is_repeated_until_the_other_writer_has_e
 # The removal of expired rows, which changes and requests do on their way and must not wait for.
 
 
-def make_expired_rows(owner: User, now: datetime) -> None:
-    old = now - timedelta(days=1000)
-    key, _ = APIKey.objects.create_key(name="Acme")
-    services.create_pet_once(api_key=key, idempotency_key="key", name="Rex", now=old)
-    delete(owner, Pet.objects.get(), now=old)
-    Event.objects.create(kind=Event.Kind.LOGIN, at=old)
-
-
 @only_on_postgresql
 @pytest.mark.parametrize(
     ("rows", "remove"),
@@ -194,7 +186,11 @@ def make_expired_rows(owner: User, now: datetime) -> None:
 )
 def test_no_removal_waits_for_another(ada: User, rows: QuerySet[Any], remove: Callable[[datetime], Any]) -> None:
     now = timezone.now()
-    make_expired_rows(ada, now)
+    old = now - timedelta(days=1000)
+    key, _ = APIKey.objects.create_key(name="Acme")
+    services.create_pet_once(api_key=key, idempotency_key="key", name="Rex", now=old)
+    delete(ada, Pet.objects.get(), now=old)
+    Event.objects.create(kind=Event.Kind.LOGIN, at=old)
     assert rows.count() == 1
 
     with transaction.atomic():
