@@ -17,9 +17,8 @@ from pets.admin.lists.ordering import indexed
 from pets.search.words import found_among, having, search
 from petservice.api.validators import is_id
 
-# Maximum number of pets that are tested in the order of a list, which takes some 80 ms. A search compares the words of
-# some of them together.
-_MAX_TESTED, _COMPARED_TOGETHER = 12_000, 400
+# Maximum number of pets that are tested in the order of a list, which takes some 80 ms.
+_MAX_TESTED = 12_000
 # Maximum number of pets that fit one filter and are read by their keys, so that no other index is used.
 _FEW = 2000
 # Maximum number of pets of some days whose numbers are found, which takes some 10 ms.
@@ -80,12 +79,16 @@ class SQLitePetChangeList(PetChangeList):
         # An integer, because Django would convert each boolean.
         pets = self._in_order().annotate(fits=ExpressionWrapper(Q(*self.filters.values()), IntegerField()))
         rows = pets.values_list("pk", "name", "tag", "fits")[:_MAX_TESTED].iterator(self.list_per_page)
-        fit = ((pk, (name, tag)) for pk, name, tag, fits in rows if fits)
         first: list[str] = []
-        extra = _COMPARED_TOGETHER if self.query else 0
-        while len(first) < number and (some := [*islice(fit, number - len(first) + extra)]):
-            found = found_among([texts for _, texts in some], self.query) if self.query else range(len(some))
-            first += [some[position][0] for position in found]
+        tested, size = 0, 2 * number
+        while len(first) < number and (some := [*islice(rows, size)]):
+            fit = [(pk, (name, tag)) for pk, name, tag, fits in some if fits]
+            found = found_among([texts for _, texts in fit], self.query) if self.query else range(len(fit))
+            first += [fit[position][0] for position in found]
+            tested, size = tested + size, 2 * size
+            # If so few fit, as many as are tested would hardly be enough.
+            if tested >= _MAX_TESTED / 8 and len(first) / tested < number / _MAX_TESTED:
+                break
         return first[:number]
 
     def _in_order(self) -> QuerySet[Any]:
