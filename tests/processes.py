@@ -141,6 +141,7 @@ def _run(command: list[str], environment: dict[str, str], output: str, errors: s
     """Do in a fork what Python does with these arguments."""
     for number, path in enumerate((os.devnull, output, errors)):
         os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), number)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a shell
     os.environ.clear()
     os.environ.update(environment)
     is_module = command[0] == "-m"
