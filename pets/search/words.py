@@ -19,10 +19,13 @@ from petservice.db.folding import fold
 _HAS_WORDS = "pets_pet.search @@ pets_search_query(%s)"
 # The sign + rules out another order of the steps.
 _FOUND_BY_WORDS = "pets_search MATCH %s AND pets_pet.number = +pets_search.rowid"
-# Reads them all at first, while the other form ends with the last pet that a list needs.
+# Reads them all at first, and then pets in the order of a list, while the other form ends with the last pet that a list
+# needs if it has no order. With the sign +, an index of the order or of another condition finds the pets.
 _FOUND_BY_WORDS_BETWEEN = """
-    pets_pet.number IN (SELECT rowid FROM pets_search WHERE pets_search MATCH %s AND rowid BETWEEN %s AND %s)
+    +pets_pet.number IN (SELECT rowid FROM pets_search WHERE pets_search MATCH %s AND rowid BETWEEN %s AND %s)
 """
+# Numbers of pets between which are all.
+ALL_NUMBERS = 0, 2**63 - 1
 _ASCII_WORD = re.compile("[0-9A-Za-z]")
 # How the triggers write these characters. A quotation mark belongs to no word, and would end a phrase.
 _AS_INDEXED = str.maketrans({"ß": "ss", "ẞ": "ss", "ς": "\N{GREEK SMALL LETTER SIGMA}", '"': " "})

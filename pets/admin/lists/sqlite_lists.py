@@ -10,11 +10,12 @@ from typing import Any
 from django.db.models import Case, Count, ExpressionWrapper, IntegerField, Max, Min, Q, QuerySet, When
 from django.db.models.expressions import RawSQL
 from django.http import HttpRequest
+from django.utils.functional import cached_property
 
 from pets.admin.lists.changelist import PetChangeList
 from pets.admin.lists.filters import CREATED_DAYS, CREATOR, SOLD_DAYS, STATUS, TAG
 from pets.admin.lists.ordering import indexed
-from pets.search.words import found_among, having, search
+from pets.search.words import ALL_NUMBERS, found_among, having, search
 from petservice.api.validators import is_id
 
 # Maximum number of pets that are tested in the order of a list, which takes some 80 ms.
@@ -35,21 +36,26 @@ class SQLitePetChangeList(PetChangeList):
             if not keys[_FEW : _FEW + 1].exists():
                 few_fitting = pets.filter(*_not_by_index(self.filters.values()), pk__in=[*keys])
                 return self._found_among(few_fitting) if self.query else few_fitting
-        in_search = self.filter_form.spellings, self.filter_form.words(), self.filter_form.excluded_words()
         if self.query:
-            return search(fitting, self.query, *in_search, self._numbers_of_days(pets))
+            return search(fitting, self.query, *self._in_search, self._numbers_of_days)
         # The index of days finds few pets for a day, and the index of words all that fit the other filters.
-        return fitting if CREATED_DAYS in self.filters else having(fitting, *in_search)
+        return fitting if CREATED_DAYS in self.filters else having(fitting, *self._in_search)
 
-    def _numbers_of_days(self, pets: QuerySet[Any]) -> tuple[int, int] | None:
+    @cached_property
+    def _in_search(self) -> tuple[list[str], list[str], list[str]]:
+        """Return the tags, the values of filters and the excluded values for the index of words."""
+        return self.filter_form.spellings, self.filter_form.words(), self.filter_form.excluded_words()
+
+    @cached_property
+    def _numbers_of_days(self) -> tuple[int, int] | None:
         """Return the first and the last number of the pets of the days of creation, unless they are too many.
 
         Few others are between them, because pets are numbered as they come, and most are new then.
         """
         if CREATED_DAYS not in self.filters:
             return None
-        of_days = pets.filter(self.filters[CREATED_DAYS]).order_by().annotate(number=RawSQL("pets_pet.number", ()))
-        some = of_days.values("number")[: _MAX_OF_DAYS + 1]
+        of_days = self.root_queryset.filter(self.filters[CREATED_DAYS]).order_by()
+        some = of_days.values(number=RawSQL("pets_pet.number", ()))[: _MAX_OF_DAYS + 1]
         found = some.aggregate(first=Min("number"), last=Max("number"), count=Count("number"))
         return (found["first"], found["last"]) if found["count"] <= _MAX_OF_DAYS else None
 
@@ -73,11 +79,19 @@ class SQLitePetChangeList(PetChangeList):
         elif len(first := self._first(end)) == end:
             shown = self.root_queryset.filter(pk__in=first[-self.list_per_page :])
             self.result_list = shown.order_by(*indexed(self.order_of_index))
+        elif self.query:
+            # To sort all that fit would read each of them from the table.
+            pets = self._in_order().filter(*_not_by_index(self.filters.values()))
+            found = search(pets, self.query, *self._in_search, self._numbers_of_days or ALL_NUMBERS)
+            self.result_list = found[end - self.list_per_page : end]
 
     def _first(self, number: int) -> list[str]:
         """Return the ids of the first pets of the list, or of fewer if some are far from the beginning of its order."""
+        # Pets of a tag may be older than thousands of the others that were sold, and the index of tags has their order.
+        by_sale = SOLD_DAYS in self.filters and TAG not in self.filters and self.order_of_index.endswith("created_at")
+        pets = self._first_sold() if by_sale else self._in_order()
         # An integer, because Django would convert each boolean.
-        pets = self._in_order().annotate(fits=ExpressionWrapper(Q(*self.filters.values()), IntegerField()))
+        pets = pets.annotate(fits=ExpressionWrapper(Q(*self.filters.values()), IntegerField()))
         rows = pets.values_list("pk", "name", "tag", "fits")[:_MAX_TESTED].iterator(self.list_per_page)
         first: list[str] = []
         tested, size = 0, 2 * number
@@ -94,8 +108,6 @@ class SQLitePetChangeList(PetChangeList):
     def _in_order(self) -> QuerySet[Any]:
         """Return pets in the order of the list, by an index that also has the filters that the order allows."""
         names, order = self._indexed_filters(), self.order_of_index
-        if SOLD_DAYS in self.filters and TAG not in self.filters and order.endswith("created_at"):
-            return self._first_sold(order)
         # SQLite takes any of several indexes. That of a tag finds fewer pets than those of statuses and of creators,
         # but most pets may have none.
         hidden = names & {STATUS, CREATOR} if TAG in names and self.filter_form.spellings else set()
@@ -103,12 +115,12 @@ class SQLitePetChangeList(PetChangeList):
         in_index = [self.filters[one] for one in names - hidden]
         return self.root_queryset.filter(*in_index, *tested).order_by(*indexed(order))
 
-    def _first_sold(self, order: str) -> QuerySet[Any]:
+    def _first_sold(self) -> QuerySet[Any]:
         """Return the first of the pets that were sold in a period, in the order of their creation.
 
-        The index of sales has both times, so that the time of the last one is found without reading the pets. Those of
-        a tag may be older than thousands of the others, and the index of tags has their order.
+        The index of sales has both times, so that the time of the last one is found without reading the pets.
         """
+        order = self.order_of_index
         names = self.filters.keys() & {STATUS, SOLD_DAYS, CREATED_DAYS}
         sold = self.root_queryset.filter(*[self.filters[one] for one in names]).order_by(order)
         # Without another condition, all of them fit.
