@@ -20,6 +20,8 @@ MAX_BYTES = 64 << 20
 # the memory of its tag: some 150,000 pets with a name, a tag and a status.
 MAX_TAGS = 3_000_000
 _MAX_TAGS_OF_ROW = 100_000
+# Minimum number of bytes of a tag that is found to be too long, because expat reads one again and again until its end.
+_LONG_TAG = 2 << 20
 # Maximum number of empty rows between two others, because formatted rows without pets take as long to read as pets.
 MAX_EMPTY_ROWS = 10_000
 # The beginning of encrypted workbooks, and of those of old spreadsheets.
@@ -112,7 +114,7 @@ def _opened(file: IO[bytes]) -> Iterator[tuple[Workbook, ZipFile]]:
                 raise BrokenFileError(0, _LARGE)
             for part in parts:
                 content = archive.read(part)
-                if _size(content) > MAX_TAGS:
+                if _size(content) > MAX_TAGS or _has_long_tag(content):
                     raise BrokenFileError(0, _LARGE)
                 if part.filename.startswith(_UTF_16_FOLDERS):
                     content = content.replace(b"\0", b"").lstrip(b"\xff\xfe")
@@ -129,6 +131,10 @@ def _opened(file: IO[bytes]) -> Iterator[tuple[Workbook, ZipFile]]:
 def _size(xml: bytes) -> int:
     """Return the number of tags or of attributes, whichever is greater."""
     return max(xml.count(b"<"), xml.count(b"="))
+
+
+def _has_long_tag(xml: bytes) -> bool:
+    return any(xml.find(b">", start, start + _LONG_TAG) < 0 for start in range(0, len(xml) - _LONG_TAG, _LONG_TAG))
 
 
 def _shown(cell: Any) -> str:

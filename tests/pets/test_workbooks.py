@@ -160,6 +160,7 @@ def attributes(number: int) -> bytes:
 TOO_MUCH_XML = {
     "cells": (SHEET, b"<row>" + b"<c/>" * 1000 + b"</row>"),
     "comments": (SHEET, b"<row>" + (b"<c/>" * 900 + b"<!-- </row> -->") * 2 + b"</row>"),
+    "blanks in a tag": (SHEET, b"<row" + b" " * 4_200_000 + b"/>"),
     "nested": (SHEET, b"<a>" * 500 + b"</a>" * 500),
     "styles": ("xl/styles.xml", b"<font/>" * 20_000),
     "attributes of a row": (SHEET, b"<row " + attributes(1000) + b"/>"),
