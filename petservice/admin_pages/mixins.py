@@ -44,7 +44,7 @@ class AdministratorsOnly(admin.ModelAdmin):
     """A mixin of pages that only administrators may use."""
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(request.user.is_active and request.user.is_superuser)
+        return request.user.is_superuser
 
     has_add_permission = has_change_permission = has_delete_permission = has_view_permission
 

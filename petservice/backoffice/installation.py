@@ -108,7 +108,7 @@ def findings() -> list[Finding]:
 
 def installation_page(request: HttpRequest) -> HttpResponse:
     """Show administrators the findings and the settings."""
-    if not (request.user.is_active and request.user.is_superuser):
+    if not request.user.is_superuser:
         raise PermissionDenied
     context = {"findings": findings(), "settings": effective_settings()}
     return staff_page(request, "backoffice/installation.html", "Installation", context)
