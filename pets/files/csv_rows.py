@@ -37,7 +37,6 @@ def csv_rows(file: IO[bytes], encoding: str = "") -> Rows:
         raise BrokenFileError(0, "The file is a workbook or an archive, and no text: give its name the ending .xlsx.")
     encoding = encoding or json.detect_encoding(start)  # a spreadsheet writes “Unicode text” in UTF-16
     text = io.TextIOWrapper(file, encoding=encoding, newline="")
-    number = 1
     try:
         lines = _lines(text)
         visible = ((number, line) for number, line in enumerate(lines, start=1) if _VISIBLE_TEXT.search(line))
