@@ -24,9 +24,6 @@ preload_app = True
 worker_connections = limits.MAX_CONNECTIONS
 
 keepalive = limits.KEEPALIVE
-# Seconds without progress of the event loop or of a request, after which the worker is replaced.
-timeout = 30
-graceful_timeout = 30
 # In memory, so that a slow disk does not make a healthy worker look dead.
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108  # memory, not a shared file name
 # Disables gunicorn's administration socket, which nothing here uses.
