@@ -8,9 +8,10 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.messages.middleware import MessageMiddleware
 from django.core.exceptions import BadRequest, FieldDoesNotExist, PermissionDenied, ValidationError
 from django.db import DataError, IntegrityError, OperationalError
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import path
 from django.utils.safestring import mark_safe
 from psycopg.errors import DeadlockDetected
 
@@ -86,12 +87,12 @@ class PetServiceAdminSite(admin.AdminSite):
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         if request.method == "GET" and self.has_permission(request):
-            return HttpResponseRedirect(reverse("admin:index", current_app=self.name))
+            return redirect("admin:index")
         return KeptFormLoginView.as_view()(request)
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         if request.method in ("GET", "HEAD"):  # a typed URL; only the button, which sends POST, logs out
-            return HttpResponseRedirect(reverse("admin:index", current_app=self.name))
+            return redirect("admin:index")
         return super().logout(request, extra_context)
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
@@ -119,4 +120,4 @@ class PetServiceAdminSite(admin.AdminSite):
 
     def app_index(self, request: HttpRequest, app_label: str, extra_context: dict[str, Any] | None = None) -> Any:
         """Redirect to the dashboard, because staff know lists, not apps. No link leads here."""
-        return HttpResponseRedirect(reverse("admin:index", current_app=self.name))
+        return redirect("admin:index")
