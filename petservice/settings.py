@@ -204,7 +204,7 @@ LOGGING: dict[str, Any] = {
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {
         # Without handlers, because Django's own would write each line a second time, or send it by mail.
-        "django": {"handlers": [], "level": "INFO", "propagate": True},
+        "django": {"handlers": []},
         # Errors of clients are not logged, only crashes.
         "django.request": {"level": "ERROR"},
         # Only failed logins and lockouts.
