@@ -70,7 +70,7 @@ class Acceptor:
                 if not self._may_accept():
                     break
                 self._accepted(*listener.accept())
-        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+        except (BlockingIOError, ConnectionAbortedError):
             pass  # another worker has it
         except OSError as error:  # for example too many open files; the worker tries again within a second
             self._worker.log.error("No connection could be accepted: %s", error)
