@@ -46,7 +46,7 @@ class Summary:
 def moved_models() -> list[type[Model]]:
     """Return the models of all tables except the counters of the inventory, which triggers write."""
     models = apps.get_models(include_auto_created=True)
-    return [one for one in models if one._meta.managed and not one._meta.proxy and one is not InventoryCounter]
+    return [one for one in models if not one._meta.proxy and one is not InventoryCounter]
 
 
 def prepare(alias: str, models: list[type[Model]]) -> None:
