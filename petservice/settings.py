@@ -123,8 +123,8 @@ SECURE_HSTS_SECONDS = 31_536_000 if REQUIRE_HTTPS else 0  # a year
 # Browsers apply this header over HTTPS and at loopback addresses only, and log a warning elsewhere.
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin" if REQUIRE_HTTPS else None
 CSRF_FAILURE_VIEW = "petservice.backoffice.error_views.csrf_failure"
-# The policy that PageMiddleware sends. Pages may load files of this host, and the data: images in Swagger UI's
-# style sheet. Inline scripts, inline styles and eval are forbidden.
+# The policy that PageMiddleware sends. Pages may load files of this host, and the data: images of Swagger UI's style
+# sheet and of the QR code for a second factor. Inline scripts, inline styles and eval are forbidden.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
