@@ -43,7 +43,7 @@ _METRICS_BYTES = 16 * 1024**2
 # Number of files that a worker opens for its connections, databases and uploads.
 _OPEN_FILES = 1200
 _CLOCK_DIFFERENCE = timedelta(seconds=2)
-_BACKUP_AGE = timedelta(days=1, hours=12)
+_BACKUP_AGE = timedelta(hours=26)
 # Seconds for which the page repeats that the counters are right, because a count reads all pets; `doctor` counts.
 _COUNT_MAX_AGE = 3600
 # Settings of PostgreSQL without which a crash can lose what the service has acknowledged.
