@@ -135,6 +135,10 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, JournalP
     ) -> Any:
         """Create a key, or show the page of one as Django does."""
         if object_id is not None:
+            # Django would say that the user lacks a permission.
+            api_key = self.get_object(request, object_id) if request.method == "POST" else None
+            if api_key and api_key.is_revoked and self.has_change_permission(request):
+                return self._already_revoked(request, api_key)
             return super().changeform_view(request, object_id, form_url, extra_context)
         form = NewKeyForm(request.POST or None)
         if not form.is_valid():
@@ -172,11 +176,14 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, JournalP
             return self._form_page(request, f"Revoke {api_key}?", "Revoke", api_key=api_key, last_used=last_used)
         with transaction.atomic():
             if not api_key.revoke():
-                text = f"This key was revoked on {moment(api_key.revoked_at)}. Nothing was changed."  # type: ignore[arg-type]
-                return self.back_to(request, api_key, text)
+                return self._already_revoked(request, api_key)
             add_event(request, Event.Kind.KEY_REVOKED, target=api_key, message="Revoked.")
         self.message_user(request, f"Revoked {api_key}.", messages.SUCCESS)
         return redirect("admin:apikeys_apikey_changelist")
+
+    def _already_revoked(self, request: HttpRequest, api_key: Any) -> HttpResponse:
+        text = f"This key was revoked on {moment(api_key.revoked_at)}. Nothing was changed."
+        return self.back_to(request, api_key, text)
 
     def rotate_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask for the expiry and the grace period, then create a replacement and show its key."""
