@@ -7,6 +7,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -117,6 +118,10 @@ class TrashAdmin(ReadOnlyPages):
     ) -> HttpResponse:
         """Show the values and the history of a deleted pet."""
         trashed = self.get_object(request, object_id)
+        if trashed is None and self.has_view_permission(request):  # Django would guess that the pet was deleted
+            text = "This pet is not in the trash any more: it was put back, or deleted more than 30 days ago."
+            self.message_user(request, text, messages.WARNING)
+            return redirect("admin:pets_trashedpet_changelist")
         history = history_of(type_of(Pet), trashed.record_id) if trashed else TrashedPet.objects.none()
         can_put_back = self.has_put_back_permission(request)
         context = page_of(request, history) | {"title": "Deleted pet", "can_put_back": can_put_back}

@@ -85,6 +85,7 @@ def test_a_deleted_pet_leaves_the_api_and_the_counts_and_is_put_back_from_its_pa
 
     assert messages(response) == ["Put back with all values: “Rex <b>”."]
     assert messages(again) == ["1 pet could not be put back: not in the trash any more."]
+    assert "it was put back" in messages(staff.get(page.wsgi_request.path, follow=True))[0]
     assert (values(), inventory_counts()["sold"]) == (before, 1)
     assert histories(staff, rex)[0] == ("admin", "Put back from the trash.")
     event = Event.objects.with_record().get(kind=Event.Kind.RESTORED)
