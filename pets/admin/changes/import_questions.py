@@ -145,7 +145,8 @@ class QuestionsForm(forms.Form):
             # Words are no names of fields, and a number would mean another word after a change of the column.
             name = self._words[word] = f"status-{sha256(word.encode()).hexdigest()[:16]}"
             text = f"{len(lines):,} row{'s' * (len(lines) > 1)}: line {first_names(lines, _MAX_EXAMPLES)}"
-            field = forms.ChoiceField(choices=_STATUSES, label=f"Status “{word}”", help_text=text)
+            error = {"required": "Choose the status that this word means."}
+            field = forms.ChoiceField(choices=_STATUSES, label=f"Status “{word}”", help_text=text, error_messages=error)
             self._add(name, field, self._mapping.statuses.get(word) or known_status(word))
 
     def _ask_dates(self, texts: list[str]) -> None:
@@ -161,7 +162,8 @@ class QuestionsForm(forms.Form):
             if len(dates) > 1:
                 choices.insert(0, ("", "Choose…"))
             text = f"Such as {first_names(foreign, _MAX_EXAMPLES)}, in the time zone of this service."
-            field = forms.ChoiceField(choices=choices, label="How are the days written?", help_text=text)
+            label, error = "How are the days written?", {"required": "Choose how this file writes days."}
+            field = forms.ChoiceField(choices=choices, label=label, help_text=text, error_messages=error)
             self._add("dates", field, self._mapping.dates if self._mapping.dates in dates else choices[0][0])
 
     def _ask_unnamed(self, positions: list[int]) -> None:

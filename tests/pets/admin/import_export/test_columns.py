@@ -123,7 +123,7 @@ def test_our_own_columns_with_words_of_the_shop_raise_only_their_question_which_
     (asked,) = (name for name, value in answers(page).items() if name.startswith("status-") and not value)
     assert sum(name.startswith("status-") for name in answers(page)) == 3
     unanswered = send(staff, page)
-    assert "This field is required." in text_of(unanswered)
+    assert "Choose the status that this word means." in text_of(unanswered)
     assert cells(unanswered) == []
     statuses = [row[4] for row in cells(send(staff, page, **{asked: "pending"}))]
     assert statuses == ["sold", "pending", "available", "sold", "pending"]
@@ -155,7 +155,7 @@ def test_the_days_are_read_as_chosen(staff: Client, days: list[str], proposed: s
     assert answers(page)["dates"] == proposed
 
     if not proposed:
-        assert "This field is required." in text_of(send(staff, page))
+        assert "Choose how this file writes days." in text_of(send(staff, page))
     confirm(staff, send(staff, page, dates=proposed or "month/day/year"))
 
     assert f"{Pet.objects.order_by('pk')[0].created_at:%Y-%m-%d}" == expected
