@@ -176,9 +176,12 @@ def test_the_keyboard_and_a_click_above_a_bar_open_the_pets_of_a_day_of_the_char
         expect(staff_page.get_by_label(label)).to_have_value(day)
 
 
-def test_the_dashboard_on_paper_has_the_table_of_the_tags(staff_page: Page) -> None:
-    staff_page.emulate_media(media="print")
+def test_the_dashboard_has_the_table_of_the_tags_on_a_small_phone_and_on_paper(staff_page: Page) -> None:
+    staff_page.set_viewport_size({"width": 320, "height": 640})
     staff_page.goto("/admin/")
+    tag = staff_page.get_by_role("rowheader", name="dog", exact=True).locator("bdi")
+    assert tag.evaluate("text => text.getClientRects().length") == 1
+    staff_page.emulate_media(media="print")
     expect(staff_page.get_by_role("columnheader", name="Median days in stock")).to_be_visible()
     expect(staff_page.get_by_text("Show as a table")).to_be_hidden()
 
