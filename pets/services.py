@@ -1,4 +1,4 @@
-"""The writes of the API to pets, each in one transaction and independent of HTTP."""
+"""The writes of the API that are more than one statement, each in one transaction and independent of HTTP."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,11 +24,6 @@ class IdempotencyKeyReusedError(Exception):
 
 class IdempotencyKeyInUseError(Exception):
     """Another request with this key is still running."""
-
-
-def create_pet(*, name: str, created_by: str | None = None, **optional: str | None) -> Pet:
-    """Create an available pet. `created_by` is a text that pets.creator makes."""
-    return Pet.objects.create(name=name, created_by=created_by, **optional)
 
 
 def create_pet_once(
@@ -58,7 +53,7 @@ def create_pet_once(
         pet = _recorded_pet(api_key, idempotency_key, texts, now)
         if pet is not None:
             return pet, False
-        pet = create_pet(**texts, created_by=creator.of_key(api_key.prefix, api_key.name))
+        pet = Pet.objects.create(**texts, created_by=creator.of_key(api_key.prefix, api_key.name))
         IdempotencyRecord.objects.create(api_key=api_key, key=idempotency_key, pet_id=pet.pk, created_at=now, **texts)
         return pet, True
 

@@ -18,7 +18,6 @@ from django.utils.text import capfirst
 
 from pets import creator
 from pets.models import Pet
-from pets.services import create_pet
 from petservice.accounts import groups
 from petservice.apikeys.models import APIKey
 from petservice.configuration.time_zone import zone
@@ -65,7 +64,7 @@ NAME = "<i>سيمبا"
 
 def create_records() -> None:
     """Create a record of each model with pages in the admin, and a change of a pet's tag."""
-    pet = create_pet(name=NAME, tag=NAME, created_by=creator.of_key("pets_test_Ab12Cd34", NAME))
+    pet = Pet.objects.create(name=NAME, tag=NAME, created_by=creator.of_key("pets_test_Ab12Cd34", NAME))
     now = timezone.now()
     APIKey.objects.create_key(name=NAME, expires_at=now, last_used_at=now)
     Group.objects.get_or_create(name=NAME)

@@ -15,7 +15,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pets.models import Pet
-from pets.services import create_pet
 from petservice.accounts import groups
 from petservice.apikeys.models import APIKey, KeyDay
 from petservice.backoffice import dashboard, sales
@@ -100,7 +99,7 @@ def test_keys_with_failed_or_rejected_requests_yesterday_come_first_of_all_the_w
 
 @pytest.mark.once
 def test_each_section_is_shown_to_users_who_may_view_what_it_counts_and_without_permissions_whom_to_ask() -> None:
-    create_pet(name="Rex")
+    Pet.objects.create(name="Rex")
     APIKey.objects.create_key(name="Acme")
     sections = {"view_inventoryitem": "inventory", "change_inventoryitem": "inventory", "view_pet": "sales"}
     sections |= {"change_pet": "sales", "view_apikey": "keys", "add_pet": "", "delete_pet": "", "": ""}
@@ -144,7 +143,7 @@ def test_the_last_ten_changes_by_all_staff_are_shown_newest_first() -> None:
     client = staff(is_superuser=True)
     acme, _ = APIKey.objects.create_key(name="Acme")
     log(Event.Kind.CHANGED, [acme] * dashboard.CHANGES)
-    pets = [create_pet(name=f"Pet {number}") for number in range(8)]
+    pets = [Pet.objects.create(name=f"Pet {number}") for number in range(8)]
     log(Event.Kind.ADDED, pets)
     log(Event.Kind.CHANGED, [User.objects.get(username="someone")])
     log(Event.Kind.CHANGED, [acme])
@@ -163,7 +162,7 @@ def test_the_last_ten_changes_by_all_staff_are_shown_newest_first() -> None:
 
 
 def test_a_change_of_a_pet_that_is_gone_shows_its_history_the_author_the_change_and_the_time() -> None:
-    pet, client = create_pet(name="Rex"), granted("view_pet")
+    pet, client = Pet.objects.create(name="Rex"), granted("view_pet")
     log(Event.Kind.CHANGED, [pet], "Name changed from “Max” to “Rex”.")
     Event.objects.update(at=datetime(2026, 3, 10, 12, tzinfo=UTC))
     history = reverse("admin:pets_pet_history", args=[pet.pk])
@@ -180,7 +179,7 @@ def test_a_change_of_a_pet_that_is_gone_shows_its_history_the_author_the_change_
 
 
 def test_one_action_on_many_pets_is_one_line_with_its_undo(admin_user: User) -> None:
-    event = mark(admin_user, [create_pet(name=name) for name in ("Rex", "Tom", "Max")], "sold")
+    event = mark(admin_user, [Pet.objects.create(name=name) for name in ("Rex", "Tom", "Max")], "sold")
     url = reverse("admin:pets_recentchange_change", args=[event.pk])
 
     for may_undo, client in ((True, granted("view_pet", "change_pet")), (False, granted("view_pet", name="bo"))):
@@ -190,7 +189,7 @@ def test_one_action_on_many_pets_is_one_line_with_its_undo(admin_user: User) -> 
 
 
 def test_changes_that_the_user_may_not_view_do_not_displace_others() -> None:
-    log(Event.Kind.CHANGED, [create_pet(name="Rex")])
+    log(Event.Kind.CHANGED, [Pet.objects.create(name="Rex")])
     log(Event.Kind.CHANGED, [APIKey.objects.create_key(name="Acme")[0]] * 2 * dashboard.CHANGES)
 
     assert [name_in(change) for change in changes(staff(groups.PETS_AND_INVENTORY))] == ["Rex"]

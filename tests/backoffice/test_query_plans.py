@@ -12,7 +12,6 @@ from pytest_django import DjangoDbBlocker
 
 from pets.admin.lists import sqlite_lists
 from pets.models import Pet, TrashedPet
-from pets.services import create_pet
 from petservice.admin_pages import bounded_paginator
 from tests.backoffice.staff import logged_in
 from tests.pets.changes import delete, mark
@@ -44,7 +43,7 @@ SORTS_ALL = "USE TEMP B-TREE FOR ORDER BY|(?<!Incremental )Sort  "
 
 def make_pages() -> list[str]:
     """Create records of each kind, and return the addresses of the pages that show them."""
-    pet = create_pet(name="Rex", tag="dog")
+    pet = Pet.objects.create(name="Rex", tag="dog")
     Pet.objects.create(name="Tom", status="sold", created_by="staff ada")
     lists = [PETS + query.format(id=pet.pk) for query in QUERIES]
     one = [reverse(f"admin:pets_pet_{kind}", args=[pet.pk]) for kind in ("change", "history", "delete")]
@@ -136,7 +135,7 @@ def test_queries_for_pets_use_indexes_for_conditions_order_and_ids(plans: Plans)
 
 
 def test_a_search_reads_the_full_text_index_and_only_the_pets_that_it_finds(admin_client: Client) -> None:
-    create_pet(name="New York", tag="city")
+    Pet.objects.create(name="New York", tag="city")
     let_indexes_pay()
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -151,8 +150,8 @@ def test_a_search_reads_the_full_text_index_and_only_the_pets_that_it_finds(admi
 
 
 def test_a_list_without_pets_is_read_once(admin_client: Client) -> None:
-    create_pet(name="Rex", tag="dog")
-    create_pet(name="Tom", tag="cat", status="sold")
+    Pet.objects.create(name="Rex", tag="dog")
+    Pet.objects.create(name="Tom", tag="cat", status="sold")
 
     queries = queries_about("pets_pet", admin_client, f"{PETS}?status__exact=sold&tag=dog")
 
@@ -201,7 +200,7 @@ def test_the_history_of_a_pet_uses_the_index_of_records(plans: Plans) -> None:
 
 @sqlite_only
 def test_an_undo_reads_the_items_of_its_own_pets(admin_client: Client, admin_user: User) -> None:
-    event = mark(admin_user, [create_pet(name="Rex")], "sold")
+    event = mark(admin_user, [Pet.objects.create(name="Rex")], "sold")
 
     with CaptureQueriesContext(connection) as captured:
         admin_client.post(reverse("admin:pets_recentchange_change", args=[event.pk]))
@@ -249,7 +248,7 @@ def test_a_list_with_several_conditions_looks_up_what_fits_them_together(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch, query: str, expected: str
 ) -> None:
     monkeypatch.setattr(sqlite_lists, "_FEW", 0)
-    create_pet(name="New York", tag="city")
+    Pet.objects.create(name="New York", tag="city")
     for creator in ("key k Acme", "staff ada"):
         Pet.objects.create(name="York", status="sold", created_by=creator)
 

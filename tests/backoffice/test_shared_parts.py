@@ -12,7 +12,6 @@ from django.test import Client
 from django.urls import reverse
 
 from pets.models import Pet
-from pets.services import create_pet
 from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.admin_pages import bounded_paginator, mixins
 from petservice.apikeys.models import APIKey
@@ -85,7 +84,7 @@ def test_an_empty_list_says_what_it_is_for_and_has_one_button(admin_client: Clie
 
 
 RECORDS: dict[str, Callable[[], object]] = {
-    "pets_pet": lambda: create_pet(name="Rex", tag="dog"),
+    "pets_pet": lambda: Pet.objects.create(name="Rex", tag="dog"),
     "apikeys_apikey": lambda: APIKey.objects.create_key(name="Acme")[0],
     "auth_user": lambda: User.objects.create_user("ada", is_staff=True),
     "auth_group": lambda: Group.objects.create(name="Vets"),
@@ -169,7 +168,7 @@ def test_every_status_has_a_badge_and_no_two_of_a_kind_have_the_same_shape() -> 
 
 
 def test_pages_of_changes_do_not_lead_to_pages_that_the_account_may_not_see() -> None:
-    client, pet = granted("add_apikey", "delete_pet"), create_pet(name="Rex")
+    client, pet = granted("add_apikey", "delete_pet"), Pet.objects.create(name="Rex")
     created = submit(client, reverse("admin:apikeys_apikey_add"), "apikey_form", {"name": "Acme", "lifetime": "90"})
     deletion = client.get(reverse("admin:pets_pet_delete", args=[pet.pk]))
 

@@ -19,7 +19,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from pets.services import create_pet
+from pets.models import Pet
 from petservice import __version__
 from petservice.accounts import groups
 from petservice.backoffice import installation
@@ -55,7 +55,7 @@ def backed_up(db: None, settings: Any, tmp_path: Path) -> Path:
 
 
 def test_a_sound_installation_has_no_warning(backed_up: Path) -> None:
-    create_pet(name="Rex")
+    Pet.objects.create(name="Rex")
 
     findings = report()
 

@@ -11,7 +11,6 @@ from django.test.utils import CaptureQueriesContext
 from pets.admin.changes import selection
 from pets.admin.changes.undo_pages import MAX_UNCONFIRMED
 from pets.models import Pet
-from pets.services import create_pet
 from petservice.journal.models import Item
 from store.services import inventory_counts
 from tests.backoffice.pages import fields_of, messages, read, text_of
@@ -37,7 +36,7 @@ def confirm(client: Client, page: Any, url: str = LIST, **fields: str) -> Any:
 
 
 def pets_named(*names: str) -> list[Pet]:
-    return [create_pet(name=name, tag="dog") for name in names]
+    return [Pet.objects.create(name=name, tag="dog") for name in names]
 
 
 @pytest.mark.parametrize("fields", [{}, {"select_across": "1"}], ids=["selected", "all of the list"])
@@ -77,7 +76,7 @@ def test_pets_whose_status_someone_else_changed_are_left_alone_and_named(staff: 
 
 def test_pets_are_deleted_after_a_confirmation_that_names_them_unless_someone_else_changed_them(staff: Client) -> None:
     pets = pets_named("Rex <b>", "Tom", "Max", "Mia", "Kim", "Bo")
-    create_pet(name="Ada")
+    Pet.objects.create(name="Ada")
     versions = versions_shown(staff)
     someone_else_edits("Tom", status="pending")
     someone_else_edits("Max", name="Moritz", tag="")
@@ -139,7 +138,7 @@ def test_a_change_of_more_than_twenty_pets_asks_first(staff: Client) -> None:
     assert "<dt>Already sold</dt><dd>1 pet<" in text
     assert inventory_counts() == {"available": 23, "pending": 1, "sold": 1}
     someone_else_edits("Pet 04", status="pending")
-    create_pet(name="New", tag="<fish>")
+    Pet.objects.create(name="New", tag="<fish>")
     response = confirm(staff, page, filtered)
     assert messages(response)[-1] == "23 pets marked as sold. 1 pet had this status already."
     assert response.redirect_chain == [(filtered, 302)]
@@ -147,7 +146,7 @@ def test_a_change_of_more_than_twenty_pets_asks_first(staff: Client) -> None:
 
 
 def test_a_forged_selection_changes_nothing(staff: Client) -> None:
-    rex = create_pet(name="Rex")
+    rex = Pet.objects.create(name="Rex")
 
     for forged in ("[]", '{"sold": ["nonsense"]}', f"{rex.pk}:x", f"{rex.pk}:{'1' * 99}", f"{rex.pk}", "x:1"):
         assert act(staff, "mark_as_sold", {}, rex, selection=forged).status_code == 400, forged
@@ -175,7 +174,7 @@ def test_an_action_on_too_many_pets_reads_few_of_them_and_changes_nothing(
 
 
 def test_an_account_that_may_only_look_or_delete_sees_a_badge_and_changes_no_status() -> None:
-    pet = create_pet(name="Rex <b>")
+    pet = Pet.objects.create(name="Rex <b>")
     for codenames in (["view_pet"], ["view_inventoryitem"], ["view_pet", "delete_pet"]):
         viewer = granted(*codenames, name=codenames[-1])
         page = viewer.get(LIST).content.decode()
@@ -189,7 +188,7 @@ def test_an_account_that_may_only_look_or_delete_sees_a_badge_and_changes_no_sta
 
 
 def test_an_account_for_the_inventory_changes_statuses_and_nothing_else() -> None:
-    pet, clerk = create_pet(name="Rex <b>", tag="dog"), granted("change_inventoryitem")
+    pet, clerk = Pet.objects.create(name="Rex <b>", tag="dog"), granted("change_inventoryitem")
 
     page = clerk.get(LIST).content.decode()
 

@@ -13,7 +13,6 @@ from pets import creator
 from pets.admin.lists import suggestions
 from pets.models import Pet
 from pets.search.words import search
-from pets.services import create_pet
 from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.admin_pages import bounded_paginator
 from tests.backoffice.pages import fields_of, submit, text_of
@@ -31,7 +30,7 @@ def test_a_list_within_the_limit_has_a_count_and_offers_to_select_all_and_a_long
         assert text in page
     assert "more than" not in page
 
-    create_pet(name="Tom")
+    Pet.objects.create(name="Tom")
 
     page = staff.get(LIST).content.decode()
     assert "Select all more" not in page
@@ -43,7 +42,7 @@ def test_a_list_within_the_limit_has_a_count_and_offers_to_select_all_and_a_long
 
 
 def test_a_header_shows_the_order_and_reverses_it(staff: Client) -> None:
-    create_pet(name="Rex")
+    Pet.objects.create(name="Rex")
     name = number_of(staff, "name")
 
     assert f"?o={name}" in staff.get(LIST).content.decode()
@@ -52,7 +51,7 @@ def test_a_header_shows_the_order_and_reverses_it(staff: Client) -> None:
 
 
 def test_the_links_of_a_row_open_the_pet_which_leads_back_to_the_list_and_its_history(staff: Client) -> None:
-    rex = create_pet(name="Rex")
+    rex = Pet.objects.create(name="Rex")
     for query in ("", "?q=re&o=4"):
         page = staff.get(f"{LIST}{query}").content.decode()
         opened = re.findall('<a href="([^"]*)"[^>]*>(?:Rex|History)</a>', page)
@@ -66,7 +65,7 @@ def test_the_links_of_a_row_open_the_pet_which_leads_back_to_the_list_and_its_hi
 
 def test_a_url_cannot_select_an_order_or_a_count_without_an_index(staff: Client) -> None:
     for name in ("Tom", "Max"):
-        create_pet(name=name)
+        Pet.objects.create(name=name)
 
     for query in ({"o": "9"}, {"o": "x"}, {"o": "-4.2"}, {"o": "2"}, {"_facets": "True"}):
         assert names(staff, **query) == ["Max", "Tom"], query
@@ -127,7 +126,7 @@ def test_an_invalid_filter_finds_nothing_and_says_what_is_wrong(staff: Client) -
     "name", ["ﷺ" * 255, "﷽" * 255, "ß" * 255, "'" * 255, '\\ & | ! :* ( ) <-> " AND NOT', "ΐ" * 255]
 )
 def test_any_name_can_be_written_and_found(db: None, name: str) -> None:
-    pet = create_pet(name=name, tag=name)
+    pet = Pet.objects.create(name=name, tag=name)
 
     if any(map(str.isalpha, name)):
         assert [*search(Pet.objects.all(), name)] == [pet]

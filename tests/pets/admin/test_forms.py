@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.utils.html import escape
 
 from pets.models import Pet, TrashedPet
-from pets.services import create_pet
 from petservice.configuration.time_zone import moment
 from petservice.journal.models import Event
 from tests.backoffice.pages import fields_of, messages, read, text_of, undo_url
@@ -114,7 +113,7 @@ def test_a_form_that_is_sent_twice_at_once_adds_its_pets_once(staff: Client) -> 
 
 
 def test_a_deletion_asks_and_deletes_once_if_it_is_sent_twice_and_one_of_nothing_says_so(staff: Client) -> None:
-    pet = create_pet(name="Rex", tag="dog")
+    pet = Pet.objects.create(name="Rex", tag="dog")
     url = reverse("admin:pets_pet_delete", args=[pet.pk])
     page = staff.get(url)
     assert all(text in text_of(page) for text in ("<h1>Delete pet</h1>", "<dt>Pet</dt>"))
@@ -135,7 +134,7 @@ def test_a_deletion_asks_and_deletes_once_if_it_is_sent_twice_and_one_of_nothing
 
 @pytest.mark.parametrize("name", [" Rex ", "Rex\nthe second", "Rex\r\n", "a\rb"])
 def test_editing_the_tag_keeps_the_name_exactly(staff: Client, name: str) -> None:
-    pet = create_pet(name=name, tag="dog")
+    pet = Pet.objects.create(name=name, tag="dog")
     # Browsers remove line breaks from a text input, and send those of a hidden input as CR LF.
     shown = name.replace("\r", "").replace("\n", "")
     hidden = name.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\r\n")
@@ -148,7 +147,7 @@ def test_editing_the_tag_keeps_the_name_exactly(staff: Client, name: str) -> Non
 
 
 def test_a_form_of_a_pet_that_someone_deleted_says_who_and_what_was_typed(staff: Client, admin_user: User) -> None:
-    rex, tom = create_pet(name="Rex", tag="dog"), create_pet(name="Tom")
+    rex, tom = Pet.objects.create(name="Rex", tag="dog"), Pet.objects.create(name="Tom")
     typed = read(staff, page_of(rex), "pet_form") | {"name": "Max", "status": "sold"}
     unchanged = read(staff, page_of(tom), "pet_form")
     clerk = granted("view_inventoryitem", "change_inventoryitem")
@@ -171,7 +170,7 @@ def test_a_form_of_a_pet_that_someone_deleted_says_who_and_what_was_typed(staff:
 
 
 def test_the_page_of_a_pet_that_one_may_only_see_has_its_name_before_its_status() -> None:
-    page = granted("view_pet").get(page_of(create_pet(name="Rex"))).content.decode()
+    page = granted("view_pet").get(page_of(Pet.objects.create(name="Rex"))).content.decode()
     assert page.index("field-name") < page.index("field-status")
 
 
@@ -179,7 +178,7 @@ def test_the_page_of_a_pet_that_one_may_only_see_has_its_name_before_its_status(
 
 
 def test_a_field_that_both_set_to_the_same_value_or_that_has_no_hidden_one_is_no_conflict(staff: Client) -> None:
-    pet = create_pet(name="Rex", tag="dog")
+    pet = Pet.objects.create(name="Rex", tag="dog")
     fields = read(staff, page_of(pet), "pet_form")
     Pet.objects.filter(pk=pet.pk).update(status="sold")
 
@@ -201,7 +200,7 @@ def test_a_field_that_both_set_to_the_same_value_or_that_has_no_hidden_one_is_no
 def test_a_field_that_both_changed_is_shown_with_both_values_and_saved_the_second_time(
     staff: Client, field: str, theirs: str | None, mine: str
 ) -> None:
-    pet = create_pet(name="Rex", tag="dog")
+    pet = Pet.objects.create(name="Rex", tag="dog")
     fields = read(staff, page_of(pet), "pet_form")
     other, kept, told = ("status", "sold", "sold") if field == "tag" else ("tag", "hound", "“hound”")
     Pet.objects.filter(pk=pet.pk).update(**{field: theirs, other: kept})
@@ -223,7 +222,7 @@ def test_a_field_that_both_changed_is_shown_with_both_values_and_saved_the_secon
 
 
 def test_a_form_whose_texts_the_account_may_not_change_any_more_saves_nothing_and_shows_what_was_typed() -> None:
-    pet, clerk = create_pet(name="Rex", tag="dog"), granted("change_pet", "change_inventoryitem")
+    pet, clerk = Pet.objects.create(name="Rex", tag="dog"), granted("change_pet", "change_inventoryitem")
     typed = read(clerk, page_of(pet), "pet_form") | {"name": "Max <b>", "status": "sold"}
     Permission.objects.get(codename="change_pet").user_set.clear()
 

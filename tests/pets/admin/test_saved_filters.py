@@ -6,8 +6,7 @@ from html import unescape
 import pytest
 from django.test import Client
 
-from pets.models import SavedFilter
-from pets.services import create_pet
+from pets.models import Pet, SavedFilter
 from petservice.accounts import groups
 from tests.backoffice.pages import messages, text_of
 from tests.backoffice.staff import staff as staff_client
@@ -24,7 +23,7 @@ def save(client: Client, name: str, query: str = QUERY) -> list[str]:
 
 
 def test_a_filter_is_saved_shown_on_the_list_and_removed(staff: Client) -> None:
-    create_pet(name="Rex", tag="guinea pig")
+    Pet.objects.create(name="Rex", tag="guinea pig")
     page = text_of(staff.get(f"{LIST}?{QUERY.replace('p=3', 'p=1')}"))
     assert 'name="query" value="q=rex&amp;status__exact=sold&amp;tag=guinea+pig"' in page
     assert SAVED in page

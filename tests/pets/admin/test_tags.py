@@ -10,7 +10,6 @@ from django.urls import reverse
 from pets.admin.changes import actions
 from pets.models import Pet
 from pets.search import tags as tag_suggestions
-from pets.services import create_pet
 from petservice.journal.models import Event
 from tests.backoffice.pages import fields_of, messages, text_of
 from tests.backoffice.staff import granted
@@ -25,7 +24,11 @@ def tags() -> dict[str, str | None]:
 
 
 def test_a_tag_is_set_except_where_someone_else_changed_it_since_the_list_was_shown(staff: Client) -> None:
-    rex, tom, max_ = create_pet(name="Rex", tag="dog"), create_pet(name="Tom"), create_pet(name="Max", tag="cat")
+    rex, tom, max_ = (
+        Pet.objects.create(name="Rex", tag="dog"),
+        Pet.objects.create(name="Tom"),
+        Pet.objects.create(name="Max", tag="cat"),
+    )
     versions = versions_shown(staff)
     someone_else_edits("Rex", tag="hound")
     someone_else_edits("Tom", status="sold")
@@ -50,7 +53,7 @@ def test_a_tag_is_set_except_where_someone_else_changed_it_since_the_list_was_sh
 
 @pytest.mark.parametrize("tag", ["  ", "x" * 256, "a\0b"])
 def test_an_invalid_tag_is_rejected_and_the_page_asks_again(staff: Client, tag: str) -> None:
-    rex = create_pet(name="Rex", tag="dog")
+    rex = Pet.objects.create(name="Rex", tag="dog")
 
     page = confirm(staff, act(staff, "set_tag", {}, rex), new_tag=tag)
 
@@ -60,7 +63,7 @@ def test_an_invalid_tag_is_rejected_and_the_page_asks_again(staff: Client, tag: 
 
 
 def test_an_empty_tag_removes_the_present_ones(staff: Client) -> None:
-    pets = [create_pet(name=name, tag=tag) for name, tag in (("Rex", "dog"), ("Tom", "cat"), ("Max", None))]
+    pets = [Pet.objects.create(name=name, tag=tag) for name, tag in (("Rex", "dog"), ("Tom", "cat"), ("Max", None))]
     page = act(staff, "set_tag", {}, pets[0], select_across="1")
 
     assert "<dt>Tags now</dt><dd>1 “dog”, 1 “cat”, 1 without a tag" in text_of(page)
@@ -72,7 +75,7 @@ def test_an_empty_tag_removes_the_present_ones(staff: Client) -> None:
 
 
 def test_the_form_of_a_pet_suggests_tags(staff: Client) -> None:
-    for url in (reverse("admin:pets_pet_add"), page_of(create_pet(name="Rex"))):
+    for url in (reverse("admin:pets_pet_add"), page_of(Pet.objects.create(name="Rex"))):
         page = staff.get(url).content.decode()
         assert f'data-suggestions="{reverse("admin:pets_pet_tags")}"' in page
         assert "pets/suggestions.js" in page
@@ -86,7 +89,7 @@ def test_the_spellings_of_a_tag_are_offered_for_merging_on_all_pets_and_the_merg
     url = reverse("admin:index")
     decomposed = normalize("NFD", "Süß")
     for tag in ("Dog ", "dog", "dog", "DOG", "dóg", "dogs", "Süß", decomposed, "old", None):
-        create_pet(name=f"Pet {tag!r}", tag=tag)
+        Pet.objects.create(name=f"Pet {tag!r}", tag=tag)
     before = tags()
 
     for number, permission in enumerate(("view_pet", "change_inventoryitem")):  # which are not enough to change tags

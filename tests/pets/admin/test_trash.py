@@ -16,7 +16,6 @@ from django.utils import timezone
 from pets.admin.changes import selection
 from pets.models import Pet, TrashedPet
 from pets.models.journal import values_of
-from pets.services import create_pet
 from petservice.journal import retention
 from petservice.journal.models import Event, Item
 from petservice.journal.recording import Change, add_event
@@ -61,7 +60,7 @@ def deleted(client: Client, *pets: Pet) -> None:
 def test_a_deleted_pet_leaves_the_api_and_the_counts_and_is_put_back_from_its_page_with_all_values(
     staff: Client, api: Client
 ) -> None:
-    rex = create_pet(name="Rex <b>", tag="dog", created_by="key pets_test_Ab12Cd34 Acme")
+    rex = Pet.objects.create(name="Rex <b>", tag="dog", created_by="key pets_test_Ab12Cd34 Acme")
     edit(staff, rex, {"status": "sold"})
     sell_all()
     before = values()
@@ -115,7 +114,7 @@ def test_many_pets_are_put_back_except_those_whose_id_is_taken_and_none_if_they_
 
 
 def test_a_deleted_pet_and_an_imported_one_with_its_id_are_both_in_the_trash(staff: Client) -> None:
-    rex = create_pet(name="Rex", tag="dog")
+    rex = Pet.objects.create(name="Rex", tag="dog")
     before = values()
     deleted(staff, rex)
     max_ = Pet.objects.create(pk=rex.pk, name="Max")
@@ -139,7 +138,7 @@ def test_a_deleted_pet_and_an_imported_one_with_its_id_are_both_in_the_trash(sta
 
 
 def test_each_undo_leaves_another_pet_of_the_same_id_alone(staff: Client) -> None:
-    rex = create_pet(name="Rex", tag="dog")
+    rex = Pet.objects.create(name="Rex", tag="dog")
     sell_all()
     before = values()
     first = confirm(staff, act(staff, "delete_selected", versions_shown(staff), rex))
@@ -160,7 +159,7 @@ def test_each_undo_leaves_another_pet_of_the_same_id_alone(staff: Client) -> Non
 
 
 def test_only_accounts_that_may_delete_pets_put_them_back(staff: Client) -> None:
-    rex = create_pet(name="Rex")
+    rex = Pet.objects.create(name="Rex")
     deleted(staff, rex)
     page, key = detail(rex), row_of(rex).pk
 
@@ -176,7 +175,7 @@ def test_each_deletion_removes_the_values_of_a_limited_number_of_expired_pets_an
     monkeypatch: pytest.MonkeyPatch, staff: Client
 ) -> None:
     monkeypatch.setattr(retention, "MAX_REMOVED", 1)
-    pets = [create_pet(name=f"Pet {number}") for number in range(5)]
+    pets = [Pet.objects.create(name=f"Pet {number}") for number in range(5)]
     for pet in pets[:4]:
         deleted(staff, pet)
     TrashedPet.objects.update(in_trash_until=timezone.now() - timedelta(days=1))
@@ -212,7 +211,7 @@ def test_every_search_of_the_trash_finds_the_right_pets(staff: Client, admin_use
 
 def test_a_search_for_an_id_reads_no_other_deleted_pet(staff: Client, admin_user: User) -> None:
     for number in range(2):
-        delete(admin_user, last := create_pet(name=f"Rex {number}"))
+        delete(admin_user, last := Pet.objects.create(name=f"Rex {number}"))
 
     with CaptureQueriesContext(connection) as captured:
         assert names(staff, TRASH, q=last.pk.upper()) == ["Rex 1"]

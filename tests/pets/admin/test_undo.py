@@ -13,7 +13,6 @@ from django.utils import timezone
 
 from pets import trash
 from pets.models import Pet, TrashedPet
-from pets.services import create_pet
 from petservice.journal.models import Event
 from store.services import inventory_counts
 from tests.backoffice.pages import messages, read, submit, text_of, undo_url
@@ -34,7 +33,7 @@ def values() -> set[tuple[Any, ...]]:
 
 
 def test_a_bulk_change_is_undone_except_where_someone_changed_the_status_since(staff: Client, admin_user: User) -> None:
-    pets = [create_pet(name=name, tag="dog") for name in ("Rex", "Tom", "Max", "Mia", "Kim")]
+    pets = [Pet.objects.create(name=name, tag="dog") for name in ("Rex", "Tom", "Max", "Mia", "Kim")]
     Pet.objects.filter(name="Tom").update(status="pending")
     changed = act(staff, "mark_as_sold", versions_shown(staff), *pets)
     assert inventory_counts() == {"available": 0, "pending": 0, "sold": 5}
@@ -71,7 +70,7 @@ def test_a_bulk_change_is_undone_except_where_someone_changed_the_status_since(s
 
 
 def test_a_later_change_counts_as_one_if_its_undo_left_the_pet_alone(staff: Client) -> None:
-    rex, tom = create_pet(name="Rex", tag="dog"), create_pet(name="Tom", tag="dog")
+    rex, tom = Pet.objects.create(name="Rex", tag="dog"), Pet.objects.create(name="Tom", tag="dog")
     first = edit(staff, rex, {"tag": "hound"})
     second = act(staff, "set_tag", {}, rex, tom, post="yes", new_tag="cat")
     Pet.objects.filter(pk=rex.pk).update(tag="hound")  # by another program
@@ -84,7 +83,7 @@ def test_a_later_change_counts_as_one_if_its_undo_left_the_pet_alone(staff: Clie
 
 
 def test_a_pet_that_was_put_back_and_deleted_again_or_for_good_stays_deleted(staff: Client, admin_user: User) -> None:
-    rex, tom = create_pet(name="Rex"), create_pet(name="Tom")
+    rex, tom = Pet.objects.create(name="Rex"), Pet.objects.create(name="Tom")
     deleted = confirm(staff, act(staff, "delete_selected", {}, rex, tom))
     trash.put_back([TrashedPet.objects.get(record_name="Rex").pk])
     delete(admin_user, Pet.objects.get())
@@ -95,7 +94,7 @@ def test_a_pet_that_was_put_back_and_deleted_again_or_for_good_stays_deleted(sta
 
 
 def test_the_undo_of_an_import_removes_added_pets_and_restores_changed_ones(staff: Client) -> None:
-    rex, tom = create_pet(name="Rex", tag="dog"), create_pet(name="Tom")
+    rex, tom = Pet.objects.create(name="Rex", tag="dog"), Pet.objects.create(name="Tom")
     sell_all()
     file = f"id,name,tag,status\n{rex.pk},Max,cat,pending\n{tom.pk},Tim,,available\n,New,,\n,Edited,,\n"
     imported = confirm_import(staff, upload(staff, file))
@@ -117,7 +116,7 @@ def test_the_undo_of_an_import_removes_added_pets_and_restores_changed_ones(staf
 
 @pytest.mark.parametrize("sold_at", [PAST, None])
 def test_the_undo_of_an_edit_restores_the_time_of_the_sale(staff: Client, sold_at: datetime | None) -> None:
-    pet = create_pet(name="Rex")
+    pet = Pet.objects.create(name="Rex")
     sell_all(sold_at)
 
     for edited in ({"name": "Tom"}, {"name": "Tom", "status": "available"}):
@@ -126,7 +125,7 @@ def test_the_undo_of_an_edit_restores_the_time_of_the_sale(staff: Client, sold_a
 
 
 def test_a_repeated_late_or_unknown_undo_changes_nothing(staff: Client) -> None:
-    pet = create_pet(name="Rex")
+    pet = Pet.objects.create(name="Rex")
     changed = act(staff, "mark_as_sold", {}, pet)
     undo(staff, changed)
     Pet.objects.update(status="sold")
@@ -148,7 +147,7 @@ def test_a_change_of_few_pets_is_undone_by_the_button_of_the_message_which_leads
     admin_user: User,
 ) -> None:
     client = logged_in(admin_user, enforce_csrf_checks=True)
-    rabbits = [create_pet(name=f"Rabbit {number}", tag="rabbit & hare") for number in range(21)]
+    rabbits = [Pet.objects.create(name=f"Rabbit {number}", tag="rabbit & hare") for number in range(21)]
     filtered = f"{LIST}?status__exact=available&tag=rabbit+%26+hare"
 
     def mark(*pets: Pet, **fields: str) -> str:
@@ -172,7 +171,7 @@ def test_a_change_of_few_pets_is_undone_by_the_button_of_the_message_which_leads
 
 def test_undoing_needs_the_permissions_that_the_change_needed(staff: Client) -> None:
     stranger, clerk = granted("change_pet", "delete_pet"), granted("change_inventoryitem", name="bo")
-    changed = act(clerk, "mark_as_sold", {}, create_pet(name="Rex"))
+    changed = act(clerk, "mark_as_sold", {}, Pet.objects.create(name="Rex"))
     imported = confirm_import(staff, upload(staff, "name\nTom\n"))
     adder = granted("add_pet", "view_pet", name="di")
     added = submit(adder, reverse("admin:pets_pet_add"), "pet_form", {"name": "Max"})
@@ -200,7 +199,7 @@ def test_undoing_needs_the_permissions_that_the_change_needed(staff: Client) -> 
 
 
 def test_a_change_that_was_undone_stays_on_all_pages_with_the_name_of_the_person(staff: Client) -> None:
-    pet = create_pet(name="Rex")
+    pet = Pet.objects.create(name="Rex")
     changed = act(staff, "mark_as_sold", {}, pet)
     pages = {"pets_pet_history": [pet.pk], "journal_event_change": [Event.objects.latest("pk").pk]}
     pages |= {"pets_recentchange_changelist": [], "journal_event_changelist": [], "index": []}

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from pets.fields import OPTIONAL_TEXTS, new_pet_id
 from pets.management.commands import export_pets, import_pets
 from pets.models import ImportedFile, Pet
-from pets.services import create_pet
 from petservice.api.validators import NOT_BLANK
 from petservice.journal.models import Event
 from store.services import inventory_counts
@@ -83,7 +82,7 @@ def test_a_file_with_errors_is_reported_with_their_lines_and_nothing_is_imported
 
 
 def test_each_line_with_the_id_of_a_pet_is_named_and_nothing_is_imported(file: Callable[..., Path]) -> None:
-    pets = [create_pet(name="Rex").pk for _ in range(3)]
+    pets = [Pet.objects.create(name="Rex").pk for _ in range(3)]
     ids = [new_pet_id(), *reversed(pets), pets[0]]
 
     errors = errors_of_import(file("\n".join(["id,name", *(f"{pk},Mia" for pk in ids)])))
@@ -118,7 +117,7 @@ def test_an_import_fails_if_someone_creates_one_of_its_pets_after_the_check(file
 def test_a_pet_that_is_imported_again_is_not_the_one_that_a_page_still_shows(
     file: Callable[..., Path], admin_client: Client
 ) -> None:
-    old = create_pet(name="Rex")
+    old = Pet.objects.create(name="Rex")
     shown = versions_shown(admin_client)
     Pet.objects.filter(pk=old.pk).delete()
 
@@ -206,7 +205,7 @@ INTERRUPTIONS = [
 def test_an_export_that_fails_keeps_the_old_file_and_leaves_no_other_and_standard_output_has_got_some_pets(
     file: Callable[..., Path], error: BaseException, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create_pet(name="Rex")
+    Pet.objects.create(name="Rex")
     path = file("old")
 
     def failing(rows: Iterable[object], file_format: str) -> Generator[bytes]:

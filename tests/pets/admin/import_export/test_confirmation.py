@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from pets.fields import new_pet_id
 from pets.models import ImportedFile, Pet, Upload
-from pets.services import create_pet
 from tests.backoffice.pages import messages
 from tests.backoffice.staff import granted
 from tests.concurrent_write import only_on_postgresql, write_before
@@ -110,7 +109,7 @@ def test_a_confirmation_without_a_valid_upload_leads_to_the_list_and_a_login_bef
 def test_a_pet_that_was_written_after_the_preview_leads_to_a_new_preview(
     staff: Client, change: Callable[[Pet, str], object], kinds: list[str]
 ) -> None:
-    pet, new_id = create_pet(name="Rex"), new_pet_id()
+    pet, new_id = Pet.objects.create(name="Rex"), new_pet_id()
     page = upload(staff, f"id,name\n{pet.pk},Max\n{new_id},Tom\n")
     change(pet, new_id)
     before = stored()

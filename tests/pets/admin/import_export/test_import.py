@@ -16,7 +16,6 @@ from django.test.utils import CaptureQueriesContext
 from pets.admin.changes.import_pages import MAX_BYTES, MAX_SHOWN
 from pets.fields import new_pet_id
 from pets.models import Pet, Upload
-from pets.services import create_pet
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.journal.models import Event, Item
 from store.services import inventory_counts
@@ -41,7 +40,9 @@ pytestmark = pytest.mark.once
 
 
 def test_new_and_changed_pets_are_previewed_before_unchanged_ones_and_then_imported(staff: Client) -> None:
-    pets = [create_pet(name=name, tag="dog", created_by="key pets_live_1 Acme") for name in ("Rex", "Tom", "Mia")]
+    pets = [
+        Pet.objects.create(name=name, tag="dog", created_by="key pets_live_1 Acme") for name in ("Rex", "Tom", "Mia")
+    ]
     rex, tom, mia = (pet.pk for pet in pets)
     Pet.objects.filter(name="Mia").update(status="pending")
     rows = [f"{mia},Mia,dog,", f"{rex},Max,dog,available", f"{tom},Tom,,sold", ", Ada ,,"]
@@ -103,7 +104,7 @@ def test_a_new_pet_has_the_time_of_the_file_and_the_user_as_creator_and_a_presen
 
 def test_a_preview_writes_only_the_upload_and_begins_no_transaction(staff: Client) -> None:
     """On SQLite a transaction would block the API's writers."""
-    pet = create_pet(name="Rex")
+    pet = Pet.objects.create(name="Rex")
 
     with CaptureQueriesContext(connection) as queries:
         upload(staff, f"id,name\n{pet.pk},Max\n,Tom\n")
@@ -126,7 +127,7 @@ def test_a_long_preview_shows_its_beginning_and_counts_all(staff: Client) -> Non
 
 
 def test_markup_in_a_file_is_shown_as_text(staff: Client) -> None:
-    pet = create_pet(name="<i>Rex</i>")
+    pet = Pet.objects.create(name="<i>Rex</i>")
 
     pages = [
         upload(staff, f"id,name\n{pet.pk},<script>alert(1)</script>\n,<b>\n"),
