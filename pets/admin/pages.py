@@ -71,7 +71,7 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
 
     class Media:
         css = {"all": ["pets/admin.css"]}
-        js = ("pets/suggestions.js", Script("backoffice/copy.js", defer=True))
+        js = ("pets/suggestions.js", Script("pets/place.js", defer=True), Script("backoffice/copy.js", defer=True))
 
     def get_urls(self) -> list[URLPattern]:
         own = [

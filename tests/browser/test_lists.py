@@ -129,11 +129,12 @@ def test_a_pet_is_sold_from_its_status_in_the_list_and_the_sale_is_undone(
     staff_page: Page, site: Service, width: int
 ) -> None:
     name = f"Tap {width}"
-    make(site, {"name": name}, {"name": name})
+    make(site, *[{"name": name}] * 40)
     staff_page.set_viewport_size({"width": width, "height": 844})
     staff_page.goto(f"{PETS}?q=tap+{width}&status__exact=available")
-    menu = staff_page.locator(".status-menu").first
+    menu = staff_page.locator(".status-menu").nth(30)
     menu.locator("summary").click()
+    place = menu.bounding_box()
     sold = menu.get_by_role("button", name="Sold")
     assert box(sold)["height"] >= FINGER
     expect(menu.get_by_role("button", name="Available")).to_be_disabled()
@@ -144,11 +145,14 @@ def test_a_pet_is_sold_from_its_status_in_the_list_and_the_sale_is_undone(
 
     expect(staff_page).to_have_url(f"{site.url}{PETS}?q=tap+{width}&status__exact=available")
     expect(staff_page.get_by_text(f"“{name}” marked as sold.")).to_be_visible()
-    expect(staff_page.locator("#result_list tbody tr")).to_have_count(1)
+    expect(staff_page.locator("#result_list tbody tr")).to_have_count(39)
+    expect(menu.locator("summary")).to_be_focused()
+    assert menu.bounding_box() == place
     undo = staff_page.locator(".messagelist").get_by_role("button", name="Undo")
+    expect(undo).to_be_in_viewport()
     sizes = [box(undo)]
     undo.click()
-    expect(staff_page.locator("#result_list tbody tr")).to_have_count(2)
+    expect(staff_page.locator("#result_list tbody tr")).to_have_count(40)
     menu.locator("summary").click()
     sold.click()
     expect(undo).to_be_visible()
