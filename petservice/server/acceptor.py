@@ -6,6 +6,7 @@ Without this module, one worker may get both of two clients, which then wait for
 import socket
 from collections import Counter
 from functools import partial
+from select import POLLIN, poll
 from typing import Any
 
 from petservice.client_address import Address, Proxies, network_of, parse_address
@@ -20,6 +21,9 @@ MAX_DEFERRAL = 0.005
 # A worker with many connections accepts several at once, one for each of these many. Between two turns of its event
 # loop, all requests that have arrived on busy connections are handled, and each new client would wait for them.
 _CONNECTIONS_PER_ACCEPTED = 8
+# The number of turns in succession that leave connections waiting, after which a worker leaves none to the others.
+# Clients that connect more often than the workers take turns would otherwise keep all new ones waiting.
+_LATE_TURNS = 8
 
 
 class Acceptor:
@@ -36,6 +40,8 @@ class Acceptor:
         # The listeners with a connection that this worker leaves to the others for a moment.
         self._deferred: set[socket.socket] = set()
         self._handshakes: set[Any] = set()
+        # The number of turns in succession that have left connections waiting.
+        self._late_turns = 0
         for listener in self._listeners:
             listener.setblocking(False)
 
@@ -61,7 +67,8 @@ class Acceptor:
     def _defer(self, listener: socket.socket) -> None:
         self._worker.loop.remove_reader(listener)
         self._deferred.add(listener)
-        self._worker.loop.call_later(min(self.open * DEFERRAL, MAX_DEFERRAL), self._accept, listener)
+        deferral = 0 if self._late_turns > _LATE_TURNS else min(self.open * DEFERRAL, MAX_DEFERRAL)
+        self._worker.loop.call_later(deferral, self._accept, listener)
 
     def _accept(self, listener: socket.socket) -> None:
         self._deferred.discard(listener)
@@ -70,8 +77,12 @@ class Acceptor:
                 if not self._may_accept():
                     break
                 self._accepted(*listener.accept())
+            else:
+                waiting = poll()
+                waiting.register(listener, POLLIN)
+                self._late_turns = self._late_turns + 1 if waiting.poll(0) else 0
         except (BlockingIOError, ConnectionAbortedError):
-            pass  # another worker has it
+            self._late_turns = 0  # another worker has it
         except OSError as error:  # for example too many open files; the worker tries again within a second
             self._worker.log.error("No connection could be accepted: %s", error)
             return

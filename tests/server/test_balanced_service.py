@@ -1,6 +1,7 @@
 """The workers of a service share its connections evenly, and no connection waits for a suspended worker."""
 
 import resource
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack
@@ -48,6 +49,17 @@ def test_simultaneous_connections_are_split_evenly_between_workers(balanced: Ser
 
             assert list(Counter(map(worker_of, clients)).values()) == [number // 2] * 2
             assert [open_connections(client) for client in clients] == [number // 2] * number
+
+
+def test_connections_that_come_more_often_than_turns_delay_no_other_one_for_long(balanced: Service) -> None:
+    wait_for_workers(balanced)
+    for _ in range(400):
+        Client(balanced).socket.close()
+    began = time.monotonic()
+    with Client(balanced) as client:
+        worker_of(client)
+
+    assert time.monotonic() - began < 5, "one in each turn would take over ten seconds"
 
 
 @pytest.mark.long
