@@ -64,6 +64,8 @@ class FastPath:
         request = usual(scope)
         if request is None or (readiness.pending_migrations != 0 and request.operation is not Operation.HEALTH):
             return None
+        # Before the body, because a client that leaves or is too slow is recorded too.
+        scope.request_id, scope.address = request.id, request.address
         while request.body_bytes and (part := await receive()):
             scope.body += part
         request_id.set(request.id)  # for all log lines of this task, also gunicorn's
@@ -78,7 +80,7 @@ class FastPath:
             logger.error("%s failed: %s", request.url, error, exc_info=is_unknown)
             answer = Answer(500, envelope(500, MESSAGES[500]))
             content = orjson.dumps(answer.content)
-        scope.request_id, scope.address, scope.fast_path_operation = request.id, request.address, request.operation
+        scope.fast_path_operation = request.operation
         scope.route = "/v1/pets/{petId}" if request.operation is Operation.PET else request.path
         if answer.key_id is not None:
             scope.key_prefix = keys.prefix(request.key or "")

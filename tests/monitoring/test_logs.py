@@ -160,6 +160,16 @@ def test_client_that_disconnects_before_the_end_of_its_body_has_status_499(obser
     wait_until(lambda: (observed.logged() - before)["POST", "no_route", 499] == 1)
 
 
+def test_usual_request_that_ends_within_its_body_has_its_id_and_address(observed: Observed) -> None:
+    with Client(observed.service) as client:
+        client.response_to(get("/v1/health"))
+        client.send(post(observed.key, b'{"name":"Rex"}', b"X-Request-ID: left")[:-1])
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+
+    wait_until(lambda: {"status": 499, "address": "127.0.0.1"}.items() <= observed.requests()[-1].items())
+    assert observed.requests()[-1]["request_id"] == "left"
+
+
 # Input and keys of clients.
 
 FORGED = '{"logger": "petservice.requests", "forged": true}'
