@@ -12,7 +12,7 @@ from operator import itemgetter
 from statistics import median_low
 from typing import IO
 
-from pets.files.rows import INVISIBLE, VISIBLE, BrokenFileError, Rows
+from pets.files.rows import INVISIBLE, MAX_EMPTY_LINES, VISIBLE, BrokenFileError, Rows
 from pets.files.table_columns import HEADER_WITHIN, known_columns, likely_header
 from petservice.admin_pages.csv_files import unescape
 
@@ -76,9 +76,13 @@ def csv_rows(file: IO[bytes], encoding: str = "") -> Rows:
 
 
 def _lines(text: IO[str]) -> Iterator[str]:
+    empty = 0
     for number, line in enumerate(iter(partial(text.readline, _MAX_LINE_LENGTH), ""), start=1):
         if len(line) == _MAX_LINE_LENGTH:
             raise BrokenFileError(number, f"longer than {_MAX_LINE_LENGTH:,} characters.")
+        empty += -1 if _VISIBLE_TEXT.search(line) else 1
+        if empty > MAX_EMPTY_LINES:
+            raise BrokenFileError(number, f"more than {MAX_EMPTY_LINES:,} empty rows: delete them.")
         yield line
 
 

@@ -4,16 +4,20 @@ import codecs
 import json
 import re
 from functools import partial
+from shutil import copyfileobj
+from tempfile import TemporaryFile
 from typing import IO, Any
 
 import orjson
 
-from pets.files.rows import COLUMNS, EXPORTED, BrokenFileError, Values, unknown_columns, word_of
+from pets.files.rows import COLUMNS, EXPORTED, MAX_EMPTY_LINES, BrokenFileError, Values, unknown_columns, word_of
 
 # Maximum number of bytes that are read of a line, so that no line fills the memory.
 _MAX_LINE_LENGTH = 1 << 20
 # Maximum number of bytes of an array, which is kept in memory. Exports of the admin have at most 40 MiB.
 MAX_ARRAY_BYTES = 64 << 20
+# Maximum number of fields of an object, because the message about unknown ones reads the names of all.
+_MAX_FIELDS = 1000
 _SHAPE = 'the file must be an array of pets, or have one pet on each line, for example {"name": "Rex"}.'
 # What is before the first pet of an array, and after each one.
 _OPENING = re.compile(r"[ \t\r\n]*\[[ \t\r\n]*(\]?)[ \t\r\n]*")
@@ -27,13 +31,19 @@ def json_pets(file: IO[bytes]) -> Values:
     """Read a JSON array if the first character is `[`, or else JSON lines."""
     encoding = json.detect_encoding(file.read(4))
     file.seek(0)
-    source: Any = file if encoding.startswith("utf-8") else codecs.EncodedFile(file, "utf-8", encoding)
-    is_beginning = True
-    for number, line in enumerate(iter(partial(source.readline, _MAX_LINE_LENGTH), b""), start=1):
+    if not encoding.startswith("utf-8"):
+        with TemporaryFile() as copy:
+            # As a whole, because EncodedFile splits all lines that it has read for each one that it returns.
+            copyfileobj(codecs.EncodedFile(file, "utf-8", encoding), copy)
+            copy.seek(0)
+            yield from json_pets(copy)
+        return
+    is_beginning, empty = True, 0
+    for number, line in enumerate(iter(partial(file.readline, _MAX_LINE_LENGTH), b""), start=1):
         text = line.lstrip(codecs.BOM_UTF8)  # also several of them, because JSON begins with none of its bytes
         if is_beginning and text.lstrip().startswith(b"["):
-            content = text + source.read(MAX_ARRAY_BYTES)
-            if source.read(1):
+            content = text + file.read(MAX_ARRAY_BYTES)
+            if file.read(1):
                 limit = f"an array of more than {MAX_ARRAY_BYTES >> 20} MB"
                 raise BrokenFileError(0, f"{limit}: write each pet on a line of its own, without brackets and commas.")
             yield from _array(content, number)
@@ -41,7 +51,11 @@ def json_pets(file: IO[bytes]) -> Values:
         if len(line) == _MAX_LINE_LENGTH:
             problem = f"longer than {_MAX_LINE_LENGTH:,} bytes: write each pet on a line of its own."
             raise BrokenFileError(number, problem)
-        if not text or text.isspace():
+        is_empty = not text or text.isspace()
+        empty += 1 if is_empty else -1
+        if empty > MAX_EMPTY_LINES:
+            raise BrokenFileError(number, f"more than {MAX_EMPTY_LINES:,} empty lines: delete them.")
+        if is_empty:
             continue
         is_beginning = False
         try:
@@ -84,6 +98,8 @@ def _array(content: bytes, line: int) -> Values:
 def _object(values: Any) -> dict[str, Any] | str:
     if not isinstance(values, dict):
         return f"not a pet: {_SHAPE}"
+    if len(values) > _MAX_FIELDS:
+        return f"more than {_MAX_FIELDS:,} fields: {_SHAPE}"
     columns = {word_of(name): value for name, value in values.items()}
     if not columns.keys() <= {*EXPORTED}:
         return f"unknown {unknown_columns(values)}: there are only {', '.join(COLUMNS)}; {_SHAPE}"

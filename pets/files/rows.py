@@ -60,6 +60,9 @@ _REMOVED = dict.fromkeys(map(ord, _INVISIBLE))
 # All of them, for a set of characters in a regular expression.
 INVISIBLE = rf"\s{_INVISIBLE}"
 VISIBLE = re.compile(f"[^{INVISIBLE}]")
+# Maximum number by which the lines without text may outnumber the others in a file of text: those of a whole sheet.
+# The longest upload could have 40 million, which take a worker longer than it may be busy before it is replaced.
+MAX_EMPTY_LINES = 1 << 20
 
 
 def checked(number: int, found: Mapping[str, Any]) -> Line:

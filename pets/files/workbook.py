@@ -16,6 +16,8 @@ from petservice.admin_pages.csv_files import unescape
 
 # Maximum number of bytes of all parts of a workbook, which may be compressed a thousandfold.
 MAX_BYTES = 64 << 20
+# Maximum number of parts, each of which takes time to open, also if it is empty.
+_MAX_PARTS = 10_000
 # Maximum number of tags, and of attributes, in a part of a workbook, and in a row, because an element takes 20 times
 # the memory of its tag: some 150,000 pets with a name, a tag and a status.
 MAX_TAGS = 3_000_000
@@ -110,7 +112,7 @@ def _opened(file: IO[bytes]) -> Iterator[tuple[Workbook, ZipFile]]:
             raise BrokenFileError(0, _LOCKED)
         with ZipFile(file) as archive:
             parts = archive.infolist()
-            if sum(part.file_size for part in parts) > MAX_BYTES:
+            if len(parts) > _MAX_PARTS or sum(part.file_size for part in parts) > MAX_BYTES:
                 raise BrokenFileError(0, _LARGE)
             for part in parts:
                 content = archive.read(part)

@@ -1,6 +1,8 @@
 """The rows of files as spreadsheets, editors and scripts write them, and the errors in them."""
 
 import io
+import json
+import time
 import tracemalloc
 from datetime import UTC, datetime
 from html import unescape
@@ -157,6 +159,20 @@ def test_each_error_of_a_file_has_its_line_and_says_what_is_wrong(
     assert [number for number, _ in found] == [number for number, _ in expected]
     for (_, error), (_, beginning) in zip(found, expected, strict=True):
         assert error.startswith(beginning)
+
+
+@pytest.mark.parametrize(("encoding", "file_format"), [("utf-8", "csv"), ("utf-8", "jsonl"), ("utf-16", "jsonl")])
+def test_very_many_empty_lines_are_rejected_quickly(encoding: str, file_format: str) -> None:
+    """Unread, twenty million of them would take a worker longer than it may be busy."""
+    began = time.process_time()
+    (found,) = errors(("\n" * 10_000_000).encode(encoding), file_format)
+
+    assert "more than 1,048,576 empty" in found[1]
+    assert time.process_time() - began < 5
+
+
+def test_an_object_of_very_many_fields_is_rejected_without_their_names() -> None:
+    assert errors(json.dumps(dict.fromkeys(map(str, range(1001)), 1)), "jsonl")[0][1].startswith("more than 1,000 fields")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
