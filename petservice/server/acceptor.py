@@ -21,7 +21,7 @@ MAX_DEFERRAL = 0.005
 # A worker with many connections accepts several at once, one for each of these many. Between two turns of its event
 # loop, all requests that have arrived on busy connections are handled, and each new client would wait for them.
 _CONNECTIONS_PER_ACCEPTED = 8
-# The number of turns in succession that leave connections waiting, after which a worker leaves none to the others.
+# Each of these many turns in succession that leave connections waiting shortens the next ones: to a half, a third, ...
 # Clients that connect more often than the workers take turns would otherwise keep all new ones waiting.
 _LATE_TURNS = 8
 
@@ -67,7 +67,7 @@ class Acceptor:
     def _defer(self, listener: socket.socket) -> None:
         self._worker.loop.remove_reader(listener)
         self._deferred.add(listener)
-        deferral = 0 if self._late_turns > _LATE_TURNS else min(self.open * DEFERRAL, MAX_DEFERRAL)
+        deferral = min(self.open * DEFERRAL, MAX_DEFERRAL) / (1 + self._late_turns // _LATE_TURNS)
         self._worker.loop.call_later(deferral, self._accept, listener)
 
     def _accept(self, listener: socket.socket) -> None:
