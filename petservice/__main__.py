@@ -17,7 +17,7 @@ def main() -> None:
     gc.set_threshold(COLLECTION_THRESHOLD)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petservice.settings")
     from django.core.management import execute_from_command_line
-    from django.db import OperationalError
+    from django.db import DatabaseError
 
     from petservice.db.backend import time_limit
 
@@ -29,7 +29,7 @@ def main() -> None:
     try:
         # In place of the name of this file, Django would show `python -m django`.
         execute_from_command_line(["petservice" if program == __file__ else program, *arguments])
-    except OperationalError as error:  # such as an unavailable server, which Django's own commands do not expect
+    except DatabaseError as error:  # a server away, a damaged file, missing rights: what commands do not expect
         if "--traceback" in arguments:
             raise
         sys.exit(f"The database cannot be used: {error}")

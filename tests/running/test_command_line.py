@@ -44,15 +44,16 @@ def test_command_calls_itself_petservice(
     assert "usage: petservice serve" in capsys.readouterr().out
 
 
-def test_command_of_django_says_in_a_sentence_that_the_database_is_unavailable() -> None:
-    url = f"postgres://me:s3cret@127.0.0.1:{free_port()}/pets"
+def test_command_of_django_says_in_a_sentence_that_the_database_cannot_be_used(tmp_path: Path) -> None:
+    (tmp_path / "damaged").write_bytes(bytes(1024))
+    away = f"postgres://me:s3cret@127.0.0.1:{free_port()}/pets"
+    for url, cause in {away: "connection", f"sqlite:///{tmp_path}/damaged": "file is not a database"}.items():
+        ended, traced = (manage("migrate", *options, DATABASE_URL=url) for options in ([], ["--traceback"]))
 
-    ended, traced = (manage("migrate", *options, DATABASE_URL=url) for options in ([], ["--traceback"]))
-
-    assert ended.returncode == traced.returncode == 1
-    assert ended.stderr.startswith("The database cannot be used: connection")
-    assert ["Traceback" in one.stderr for one in (ended, traced)] == [False, True]
-    assert "s3cret" not in ended.stderr
+        assert ended.returncode == traced.returncode == 1
+        assert ended.stderr.startswith(f"The database cannot be used: {cause}")
+        assert ["Traceback" in one.stderr for one in (ended, traced)] == [False, True]
+        assert "s3cret" not in ended.stderr
 
 
 def test_data_is_in_a_clone_or_else_in_the_directory_of_the_user(
