@@ -127,3 +127,5 @@ def test_postgresql_is_left_to_its_own_tool(tmp_path: Path, name: str, tool: str
 
     assert status == 1
     assert f"PostgreSQL has its own tool: {tool}" in output
+    _, output = restores.run(tmp_path, name, tmp_path / "pets.backup", DATABASE_URL="mysql://ada/pets")
+    assert "DATABASE_URL begins with 'mysql://'" in output

@@ -21,6 +21,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
         if connection.vendor != "sqlite":
+            self.check(tags=["petservice"])  # settings that are wrong leave no database
             raise CommandError(
                 "PostgreSQL has its own tool: "
                 'pg_restore --exit-on-error --no-owner --dbname="$DATABASE_URL" FILE, into an empty database'
