@@ -4,12 +4,13 @@ import os
 import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
 import pytest
 from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
 from petservice.db.backend import backend
 from petservice.db.postgresql.base import _MIGRATION_LOCK
@@ -116,3 +117,18 @@ def test_import_does_not_wait_for_a_concurrent_index_build(migrated_url: str, tm
         imported = manage("import_pets", str(file), DATABASE_URL=migrated_url + options)
 
     assert imported.returncode == 0, imported.stderr
+
+
+@pytest.mark.skipif("connection.vendor != 'sqlite'")
+def test_file_that_is_moved_while_it_is_in_use_is_not_replaced_by_an_empty_one(tmp_path: Path) -> None:
+    path = tmp_path / "pets.sqlite3"
+    first, second = connection.copy(), connection.copy()
+    first.settings_dict = second.settings_dict = connection.settings_dict | {"NAME": path}
+    with closing(first):
+        first.connect()
+        path.rename(tmp_path / "moved")
+
+        with pytest.raises(OperationalError, match="was moved or deleted while it is in use"):
+            second.connect()
+
+    assert not path.exists()

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base, schema
@@ -102,6 +102,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """A connection to SQLite."""
 
     SchemaEditorClass = DatabaseSchemaEditor
+    _opened: ClassVar[set[Path]] = set()  # the files that this process or its parents have opened
 
     @database_call("django")
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
@@ -112,8 +113,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 f"the data of {path} has moved to another database. Set DATABASE_URL to that one, "
                 f"or move {moved} away to begin with an empty database"
             )
+        # A new file in the place of one that others still write would end its log, with all pets that are only there.
+        if path in self._opened and not path.exists():
+            raise OperationalError(f"{path} was moved or deleted while it is in use. Move it back, or restore a backup")
         with suppress(OSError):  # SQLite reports it
             create_for_owner(path)
+        self._opened.add(path)
         return super().get_new_connection(conn_params)
 
     @database_call("django")
