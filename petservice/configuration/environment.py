@@ -103,8 +103,8 @@ except ValueError as error:
     CONFIGURATION_ERRORS.append(str(error))
 except OSError as error:
     CONFIGURATION_ERRORS.append(
-        f"The data directory cannot be written ({error}): set PETSERVICE_DATA_DIR to one that can, "
-        "for example PETSERVICE_DATA_DIR=/var/lib/petservice"
+        f"The data directory cannot be used ({error}): run this as the account of the service, or set "
+        "PETSERVICE_DATA_DIR to one that it can write, for example PETSERVICE_DATA_DIR=/var/lib/petservice"
     )
 _HOSTS = [] if LIVE else ["localhost", "127.0.0.1", "[::1]"]
 _hosts = _listed(r"\*|\.?[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]", "host name without scheme, port and path")
@@ -112,9 +112,10 @@ ALLOWED_HOSTS = _parsed("ALLOWED_HOSTS", "", _hosts, "pets.example.com") or _HOS
 _origins = _listed(r"https?://[^\s/?#]+", "scheme and host without path")
 CSRF_TRUSTED_ORIGINS = _parsed("CSRF_TRUSTED_ORIGINS", "", _origins, "https://pets.example.com")
 if LIVE:  # a live service requires these, and they have no default
+    _is_hard_to_guess = len(SECRET_KEY) >= 32 and len({*SECRET_KEY}) >= 5
     _required = {
-        "SECRET_KEY is required in live; make one with "
-        "python -c 'import secrets; print(secrets.token_urlsafe(50))'": SECRET_KEY,
+        "SECRET_KEY is required in live, with 32 characters or more that nobody can guess; make one with "
+        "python -c 'import secrets; print(secrets.token_urlsafe(50))'": _is_hard_to_guess,
         "ALLOWED_HOSTS is required in live: the names that clients use, for example "
         "ALLOWED_HOSTS=pets.example.com": ALLOWED_HOSTS,
         "DEBUG is refused in live, because it shows internals; unset DEBUG": not DEBUG,

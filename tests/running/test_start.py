@@ -200,7 +200,7 @@ def test_live_without_settings_is_rejected_and_each_is_named(tmp_path: Path) -> 
 
 
 DATABASE = "The database cannot be used, check DATABASE_URL"
-NO_DATA_DIRECTORY = ["The data directory cannot be written", "set PETSERVICE_DATA_DIR to one that can"]
+NO_DATA_DIRECTORY = ["The data directory cannot be used", "set PETSERVICE_DATA_DIR to one that it can write"]
 
 
 @pytest.mark.parametrize(
