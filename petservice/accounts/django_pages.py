@@ -31,6 +31,9 @@ class _DjangoPages(BoundedSearch, JournalPages, AdministratorsOnly):
     needs_recent_login = True
     form = MergingForm
 
+    class Media:
+        js = ("accounts/pickers.js",)
+
 
 @admin.register(User)
 class UserPages(_DjangoPages):

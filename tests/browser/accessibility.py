@@ -6,13 +6,9 @@ from playwright.sync_api import Page
 # The impact levels of axe for problems that keep people from using a page. The other levels are advice.
 SEVERE = ("serious", "critical")
 
-
-# A defect of Django's own pages of users and groups, which only superusers see: icons whose labels screen readers do
-# not read.
-DEFECTS_OF_DJANGO = [[".help-tooltip"]]
 # The rows of a table after the first six, which look like these. Each row takes axe about 20 ms.
 REPEATED_ROWS = [["tbody tr:nth-child(n+7)"]]
-CONTEXT = {"exclude": DEFECTS_OF_DJANGO + REPEATED_ROWS}
+CONTEXT = {"exclude": REPEATED_ROWS}
 
 # Runs all rules of axe on the page, or those of a list. Preloading would load our style sheets a second time, which the
 # content security policy of the page blocks. The result has only the violations, because the report of what passed
