@@ -3,10 +3,11 @@
 import logging
 import mmap
 from math import inf
+from pathlib import Path
 from threading import Lock
 from time import monotonic
 
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 
 from petservice.db.backend import time_limit
 from petservice.db.pending_migrations import pending_migrations, pending_migrations_message
@@ -38,6 +39,7 @@ _WATCH_AGE = 3 * WATCH_INTERVAL
 CHECK_TIMEOUT = 5.0
 _STOPPING = "The service is about to stop."
 NO_ANSWER = "The database does not answer."
+_GONE = "The file of the database was moved or deleted."
 
 
 class Readiness:
@@ -92,6 +94,9 @@ class Readiness:
             return NO_ANSWER
         finally:
             time_limit.reset(limited)
+        # Open connections still write a file that has no name any more, so what they write may be lost.
+        if connection.vendor == "sqlite" and not Path(connection.settings_dict["NAME"]).exists():
+            return _GONE
         return pending_migrations_message(pending) if pending else ""
 
 

@@ -46,6 +46,17 @@ def test_a_change_of_readiness_is_logged_once_with_its_reason(
     ]
 
 
+@pytest.mark.django_db
+@pytest.mark.skipif("connection.vendor != 'sqlite'")
+def test_a_database_whose_file_was_deleted_is_not_ready(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert client.get("/ready").status_code == 200  # and opens a connection, which stays
+    monkeypatch.setattr(readiness, "_INTERVAL", 0)
+    monkeypatch.setitem(connection.settings_dict, "NAME", "/no/such/file")
+
+    (error,) = client.get("/ready").json().values()
+    assert error["message"] == "The file of the database was moved or deleted."
+
+
 def test_no_request_uses_a_database_without_migrations_while_the_first_check_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
