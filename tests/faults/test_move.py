@@ -13,7 +13,7 @@ import pytest
 
 from pets.fields import new_pet_id
 from tests.faults.load import Load, lost, running_load
-from tests.faults.restores import NAME, move, run
+from tests.faults.restores import NAME, move
 from tests.processes import Process, inside, start
 from tests.service import free_port, log_in, running_service, stopped_service
 from tests.waiting import wait_until
@@ -170,19 +170,6 @@ def test_a_second_move_is_refused_and_the_first_one_under_nohup_survives_its_ter
     found = "Database error: database is locked, because another program writes, such as a move or an import"
     assert (found if source.startswith("sqlite") else "Another move uses the same database.") in output
     assert {path.name for path in folder.iterdir()} <= {"secret_key", "new.sqlite3.service"}
-
-
-def test_no_command_starts_an_empty_database_in_the_place_of_a_moved_one(
-    tmp_path: Path, migrated_url: str, postgresql_url: str
-) -> None:
-    assert move(tmp_path, migrated_url, postgresql_url)[0] == 0
-
-    for line in (["create_api_key", "web"], ["serve"]):
-        status, output = run(tmp_path, *line)
-        assert status == 1
-        assert f"the data of {tmp_path}/{NAME} has moved to another database. Set DATABASE_URL" in output
-        assert "Traceback" not in output
-    assert not (tmp_path / NAME).exists()
 
 
 def test_a_moved_file_that_cannot_be_renamed_is_named(tmp_path: Path, migrated_url: str, postgresql_url: str) -> None:
