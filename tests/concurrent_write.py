@@ -1,6 +1,5 @@
 """Functions that run at the same time on connections of their own, in tests with real transactions."""
 
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -85,17 +84,3 @@ def without_waiting(write: Callable[[], Any]) -> Any:
 
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(on_a_connection, write_without_waiting).result()
-
-
-def together(*works: Callable[[], Any]) -> list[Any]:
-    """Run functions at the same time, each with its own connection, and return their results."""
-    start = threading.Barrier(len(works))
-
-    def run(work: Callable[[], Any]) -> Any:
-        connection.ensure_connection()
-        start.wait()
-        return work()
-
-    with ThreadPoolExecutor(len(works)) as pool:
-        running = [pool.submit(on_a_connection, partial(run, work)) for work in works]
-    return [one.result() for one in running]
