@@ -7,13 +7,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.databases import migrated_database_url
-from tests.service import ROOT, Service, running_service
+from tests.service import ROOT, running_service
 
 CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
 # The maximum number of generated cases for each operation and for sequences of operations. The document's examples and
@@ -21,17 +19,10 @@ CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
 CASES = 15
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
-    """A service without pets, because the pets in the shared service would change the generated requests."""
-    with migrated_database_url(tmp_path) as url, running_service(tmp_path, DATABASE_URL=url) as running:
-        yield running
-
-
 # PostgreSQL, because it refuses more values than SQLite.
 @pytest.mark.once(on="postgresql")
 @pytest.mark.long
-def test_generated_requests_get_documented_responses(service: Service, tmp_path: Path) -> None:
+def test_generated_requests_get_documented_responses(tmp_path: Path, migrated_url: str) -> None:
     path = tmp_path / "report.json"
     environment = os.environ | {
         "HYPOTHESIS_STORAGE_DIRECTORY": str(tmp_path),
@@ -40,18 +31,20 @@ def test_generated_requests_get_documented_responses(service: Service, tmp_path:
     # Schemathesis runs no code of the service, and takes twice as long while its coverage is measured.
     environment.pop("COVERAGE_PROCESS_CONFIG", None)
 
-    run = subprocess.run(
-        [
-            *(sys.executable, "-m", "schemathesis.cli", "--config-file", CONFIGURATION, "--no-color"),
-            *("run", f"{service.url}/openapi.json", "-H", f"X-API-Key: {service.create_key()}"),
-            *("--max-examples", str(CASES), "--report-json-path", path),
-        ],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    # A service without pets, because those of the shared service would change the generated requests.
+    with running_service(tmp_path, DATABASE_URL=migrated_url) as service:
+        run = subprocess.run(
+            [
+                *(sys.executable, "-m", "schemathesis.cli", "--config-file", CONFIGURATION, "--no-color"),
+                *("run", f"{service.url}/openapi.json", "-H", f"X-API-Key: {service.create_key()}"),
+                *("--max-examples", str(CASES), "--report-json-path", path),
+            ],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
 
     assert run.returncode == 0, run.stdout
     report = json.loads(path.read_text())
