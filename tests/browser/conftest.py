@@ -73,15 +73,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield running
 
 
-@pytest.fixture(scope="session")
-def filled_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A running service with records of every kind, for tests that sell no pets and add none."""
-    with running_site(tmp_path_factory.mktemp("filled-site")) as running:
-        with running.models():
-            fill()
-        yield running
-
-
 @contextmanager
 def running_site(folder: Path) -> Iterator[Service]:
     """Run a service with the staff account `staff`, whose password is `a long one`."""

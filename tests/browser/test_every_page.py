@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import form_pages
 from tests.browser.accessibility import severe_problems
-from tests.browser.conftest import PICTURES, change_window, log_in_as_staff, take_picture, watched
+from tests.browser.conftest import PICTURES, change_window, fill, log_in_as_staff, running_site, take_picture, watched
 from tests.service import Service, log_in
 
 # Returns the texts of the title, and of the buttons next to it, that another part of the page covers.
@@ -75,9 +75,12 @@ CHECKED_MODES = tuple(MODES) if os.environ.get(PICTURES) else ESSENTIAL_MODES
 
 
 @pytest.fixture(scope="module")
-def site(filled_site: Service) -> Service:
-    """A service with pets from the beginning, because it caches the counts of days for a minute."""
-    return filled_site
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service with records of every kind from the beginning, because it caches the counts of days for a minute."""
+    with running_site(tmp_path_factory.mktemp("filled-site")) as running:
+        with running.models():
+            fill()
+        yield running
 
 
 @pytest.fixture(scope="module")
