@@ -17,16 +17,6 @@ pytestmark = pytest.mark.faults
 RELEASE = "4e2f3f4"
 
 
-@pytest.fixture
-def released(tmp_path: Path) -> Path:
-    """The last release, with the packages of its lock file in an environment of its own."""
-    folder = tmp_path / "released"
-    if subprocess.run(["git", "cat-file", "-e", RELEASE], cwd=ROOT).returncode:
-        pytest.skip(f"this clone lacks the commit {RELEASE}")
-    install_revision(RELEASE, folder)
-    return folder
-
-
 def run_released(folder: Path, *arguments: str) -> tuple[str, ...]:
     """Return a command of running_service that runs a management command of the release."""
     program = "import os, sys; os.chdir(sys.argv[1]); os.execv(sys.argv[2], sys.argv[2:])"
@@ -47,9 +37,10 @@ def assert_has(client: httpx.Client, pets: list[dict[str, Any]]) -> None:
     assert client.get("/v1/store/inventory").json() == {"available": len(pets), "pending": 0, "sold": 0}
 
 
-def test_nothing_is_lost_by_going_back_a_version_and_forward_again(
-    tmp_path: Path, empty_postgresql_url: str, released: Path
-) -> None:
+def test_nothing_is_lost_by_going_back_a_version_and_forward_again(tmp_path: Path, empty_postgresql_url: str) -> None:
+    if subprocess.run(["git", "cat-file", "-e", RELEASE], cwd=ROOT).returncode:
+        pytest.skip(f"this clone lacks the commit {RELEASE}")
+    install_revision(RELEASE, released := tmp_path / "released")
     variables = {"DATABASE_URL": empty_postgresql_url}
     once = {"Idempotency-Key": "order-1"}
     before = {"command": run_released(released, "serve", "--migrate"), **variables}

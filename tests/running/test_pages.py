@@ -93,15 +93,12 @@ def test_guide_is_a_page_with_its_sections_and_links(admin_client: Client, addre
             assert target.startswith("https://") or admin_client.get(target).status_code == 200, target
 
 
-@pytest.fixture(params=["serve", *GUNICORN])
-def server(request: pytest.FixtureRequest, service: Service, plain_gunicorn: Callable[[str], Service]) -> Service:
-    """The shared service, and plain gunicorn with each of its workers, in turn."""
-    return service if request.param == "serve" else plain_gunicorn(request.param)
-
-
+@pytest.mark.parametrize("server", ["serve", *GUNICORN])
 @pytest.mark.parametrize("address", PAGES)
-def test_every_file_that_a_page_names_is_of_the_service_and_exists(server: Service, address: str) -> None:
-    with server.client() as client:
+def test_every_file_that_a_page_names_is_of_the_service_and_exists(
+    service: Service, plain_gunicorn: Callable[[str], Service], server: str, address: str
+) -> None:
+    with (service if server == "serve" else plain_gunicorn(server)).client() as client:
         page = client.get(address)
         assert page.headers["Content-Length"] == str(len(page.content))
         text = page.text

@@ -3,8 +3,7 @@
 import resource
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -15,10 +14,6 @@ from tests.service import Service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
-
-
-def two_workers(folder: Path, *options: str, **variables: str) -> AbstractContextManager[Service]:
-    return service_with_test_endpoints(folder, *options, WEB_CONCURRENCY="2", **variables)
 
 
 def wait_for_workers(service: Service) -> None:
@@ -34,21 +29,16 @@ def wait_for_workers(service: Service) -> None:
     wait_until(all_accept)
 
 
-@pytest.fixture(scope="module")
-def balanced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def test_simultaneous_connections_are_split_evenly_between_workers(tmp_path: Path) -> None:
     # A long deferral, because a busy machine may run a worker late.
-    with two_workers(tmp_path_factory.mktemp("balanced"), TEST_DEFERRAL="0.1") as service:
-        yield service
+    with service_with_test_endpoints(tmp_path, WEB_CONCURRENCY="2", TEST_DEFERRAL="0.1") as service:
+        for number in (2, 4, 16):
+            wait_for_workers(service)
+            with ExitStack() as stack:
+                clients = [stack.enter_context(Client(service)) for _ in range(number)]
 
-
-def test_simultaneous_connections_are_split_evenly_between_workers(balanced: Service) -> None:
-    for number in (2, 4, 16):
-        wait_for_workers(balanced)
-        with ExitStack() as stack:
-            clients = [stack.enter_context(Client(balanced)) for _ in range(number)]
-
-            assert list(Counter(map(worker_of, clients)).values()) == [number // 2] * 2
-            assert [open_connections(client) for client in clients] == [number // 2] * number
+                assert list(Counter(map(worker_of, clients)).values()) == [number // 2] * 2
+                assert [open_connections(client) for client in clients] == [number // 2] * number
 
 
 def test_connections_that_come_more_often_than_turns_delay_no_other_one_for_long(balanced: Service) -> None:
@@ -66,7 +56,7 @@ def test_connections_that_come_more_often_than_turns_delay_no_other_one_for_long
 def test_suspended_worker_delays_no_connection_and_those_beyond_the_limits_wait(
     tmp_path: Path, connect: Connect
 ) -> None:
-    with two_workers(tmp_path, "--worker-connections", "2") as service:
+    with service_with_test_endpoints(tmp_path, "--worker-connections", "2", WEB_CONCURRENCY="2") as service:
         wait_for_workers(service)
         one, other = booted_workers(service)
         with suspended(one):
