@@ -67,13 +67,11 @@ def tables(database: Database) -> dict[str, Table]:
 def send(filled: Seeded, scenario: str, seconds: int) -> tuple[int, int]:
     """Send requests of one kind to a service for some seconds, and return their number and the bytes that it logged."""
     database = filled.database
-    with connected(database) as connection:
-        found = connection.execute("SELECT CAST(id AS text) FROM pets_pet LIMIT 1000").fetchall()
     # As in production, where each request has a line.
     with running_service(database.folder, DATABASE_URL=database.url, PETSERVICE_LOG_FORMAT="json") as service:
         logged = service.log.stat().st_size
         target = load.Target(service.url, service.process.pid, database, filled.key)
-        target.write_ids(pet_id for (pet_id,) in found)
+        target.write_ids()
         seen = load.measure(target, scenario, seconds, 16)
     return seen.number, service.log.stat().st_size - logged
 

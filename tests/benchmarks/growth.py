@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from uuid import UUID
 
 import httpx
 
@@ -31,8 +30,6 @@ from tests.waiting import wait_until
 # The API comes last, because its posts add pets to the few.
 STAGES = ("sizes", "pages", "steps", "upgrade", "api")
 MANY = {"SQLite": 5_000_000, "PostgreSQL": 10_000_000}
-# Number of different pets that clients fetch.
-IDS = 1000
 _SIZES_ON_SQLITE = "SELECT name, pgsize FROM dbstat WHERE aggregate = TRUE"
 _SIZES_ON_POSTGRESQL = """
 SELECT relname, CASE relkind WHEN 'r' THEN pg_table_size(oid) ELSE pg_relation_size(oid) END
@@ -143,22 +140,9 @@ def _target(grown: Grown, stack: ExitStack) -> Target:
     key = new_key(database)
     service = stack.enter_context(running_service(database.folder, DATABASE_URL=database.url))
     target = Target(service.url, service.process.pid, database, key)
-    target.write_ids(_ids_of(database))
+    target.write_ids()
     create_replayed_pet(target)
     return target
-
-
-def _ids_of(database: Database) -> list[str]:
-    """Return the ids of pets that were created at equal intervals."""
-    with connected(database) as connection:
-
-        def first_pet(rest: str) -> str:
-            [(found,)] = connection.execute(f"SELECT CAST(id AS text) FROM pets_pet {rest} LIMIT 1").fetchall()
-            return str(found)
-
-        begin, end = (UUID(first_pet(f"ORDER BY id {order}")).int for order in ("ASC", "DESC"))
-        ids = (UUID(int=begin + (end - begin) * number // IDS) for number in range(IDS))
-        return [first_pet(f"WHERE id >= '{pet_id}' ORDER BY id") for pet_id in ids]
 
 
 def main() -> None:

@@ -27,11 +27,6 @@ class Responses(NamedTuple):
     p99: float
     failed: int
 
-    @property
-    def rate(self) -> float:
-        """Return the responses per second."""
-        return self.number / self.seconds
-
 
 class Wrk:
     """A running wrk that requests `url` on `connections` connections for `seconds` seconds."""

@@ -1,13 +1,12 @@
 """Generate load with wrk, and measure its cost."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
 import httpx
 
-from tests.benchmarks.databases import Database
+from tests.benchmarks.databases import Database, connected
 from tests.benchmarks.processes import cpu_seconds
 from tests.benchmarks.wrk import Wrk
 
@@ -21,6 +20,7 @@ PATHS = {
     "post-replay": "/v1/pets",
 }
 IDEMPOTENT = ("post-key", "post-replay")
+_FETCHED = "SELECT CAST(id AS text) FROM pets_pet ORDER BY random() LIMIT 1000"
 SCRIPT = Path(__file__).with_suffix(".lua").read_text()
 
 
@@ -32,11 +32,6 @@ class Measurement(NamedTuple):
     p99: float
     cpu: float
     database_cpu: float
-
-    @property
-    def total_cpu(self) -> float:
-        """Return the CPU time of the server and of its database server."""
-        return self.cpu + self.database_cpu
 
 
 class Target(NamedTuple):
@@ -52,9 +47,11 @@ class Target(NamedTuple):
         """Return the file with the ids of the pets that `fetch-one-pet` fetches, which must be written before."""
         return self.database.folder / "ids"
 
-    def write_ids(self, ids: Iterable[str]) -> None:
-        """Write the ids of the pets to fetch."""
-        self.ids.write_text("".join(f"{pet_id}\n" for pet_id in ids))
+    def write_ids(self) -> None:
+        """Write the ids of the pets to fetch, which are random ones of the database."""
+        with connected(self.database) as connection:
+            found = connection.execute(_FETCHED).fetchall()
+        self.ids.write_text("".join(f"{pet_id}\n" for (pet_id,) in found))
 
 
 def measure(target: Target, scenario: str, seconds: int, connections: int) -> Measurement:
@@ -69,7 +66,7 @@ def measure(target: Target, scenario: str, seconds: int, connections: int) -> Me
     assert not seen.failed, f"{seen.failed} of {seen.number} requests failed"  # a fast error is no result
     return Measurement(
         number=seen.number,
-        rate=seen.rate,
+        rate=seen.number / seen.seconds,
         p99=seen.p99,
         cpu=(cpu_seconds(target.pid) - before) / seen.number * 1000,
         database_cpu=(cpu_seconds(server) - database_before) / seen.number * 1000,

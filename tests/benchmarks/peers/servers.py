@@ -90,7 +90,10 @@ def running(server: Server, database: Database) -> Iterator[tuple[str, int]]:
     """Start a server with a database, yield its base URL and its process id, and stop it at the end."""
     port = free_port()
     command = server.command.format(python=sys.executable, port=port, other=free_port()).split()
-    base_url, options = f"http://127.0.0.1:{port}", {"cwd": server.folder, "env": _environment(database)}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(_SETTINGS)}
+    environment |= {"DATABASE_URL": database.url, "PETSERVICE_DATA_DIR": str(database.folder)}
+    environment["SECRET_KEY"] = "of-a-benchmark"
+    base_url, options = f"http://127.0.0.1:{port}", {"cwd": server.folder, "env": environment}
     with running_program(command, database.folder / "log", lambda: responds(base_url), **options) as process:
         yield base_url, process.pid
 
@@ -105,10 +108,3 @@ def settings(database: Database) -> str:
         version, *values = (connection.execute(f"SHOW {name}").fetchall()[0][0] for name in names)
     shown = ", ".join(f"`{name}={value}`" for name, value in zip(names[1:], values, strict=True))
     return f"PostgreSQL {version} on the same machine, {shown}"
-
-
-def _environment(database: Database) -> dict[str, str]:
-    """Return the environment variables of a server."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(_SETTINGS)}
-    own = {"DATABASE_URL": database.url, "PETSERVICE_DATA_DIR": str(database.folder)}
-    return environment | own | {"SECRET_KEY": "of-a-benchmark"}
