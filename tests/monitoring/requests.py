@@ -15,14 +15,12 @@ def line_of(observed: Observed, *parts: bytes) -> dict[str, object]:
     """Send one request, and return its line in the access log."""
     with Client(observed.service) as client:
         request_id = client.response_to(*parts, to_head=parts[0].startswith(b"HEAD")).header("X-Request-ID")
-    found: list[dict[str, object]] = []
 
-    def is_there() -> bool:
-        found[:] = [line for line in observed.requests() if line["request_id"] == request_id]
-        return bool(found)
+    def found() -> list[dict[str, object]]:
+        return [line for line in observed.requests() if line["request_id"] == request_id]
 
-    wait_until(is_there)
-    (line,) = found
+    wait_until(found)
+    (line,) = found()
     return line
 
 
