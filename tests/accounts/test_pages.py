@@ -30,10 +30,6 @@ def rows(client: Client, query: str = "") -> dict[str, list[str]]:
     return {name: [full_name, role, state, factor, last] for name, state, role, factor, full_name, last in texts}
 
 
-def permissions_of(account: User) -> set[str]:
-    return User.objects.get(pk=account.pk).get_all_permissions()
-
-
 # The list.
 
 
@@ -131,15 +127,16 @@ def test_what_was_set_by_hand_is_shown_and_kept_by_a_save_until_a_role_replaces_
     account = User.objects.create_user("hand", first_name="Hand", last_name="Made", is_staff=True)
     account.groups.set([Group.objects.create(name="Vets"), Group.objects.get(name=PETS_AND_INVENTORY)])
     account.user_permissions.add(Permission.objects.get(codename="view_apikey"))
-    custom, before = "Custom (groups: Pets and inventory, Vets; permissions: Can view API key)", permissions_of(account)
+    custom = "Custom (groups: Pets and inventory, Vets; permissions: Can view API key)"
+    before = User.objects.get(pk=account.pk).get_all_permissions()
     page = unescape(admin_client.get(page_of(account)).content.decode())
     assert custom in page
     assert f'href="{reverse("admin:auth_user_change", args=[account.pk])}"' in page
 
     submit(admin_client, page_of(account), "account_form", {"username": "handy"})
     assert rows(admin_client)["handy"][:2] == ["Hand Made", "Custom"]
-    assert permissions_of(account) == before
-    assert User.objects.get(pk=account.pk).last_name == "Made"
+    saved = User.objects.get(pk=account.pk)
+    assert (saved.get_all_permissions(), saved.last_name) == (before, "Made")
 
     for role in ("Administrator", PETS_AND_INVENTORY):
         submit(admin_client, page_of(account), "account_form", {"role": role})

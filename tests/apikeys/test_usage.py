@@ -38,10 +38,6 @@ def days() -> dict[date, tuple[int, int, int]]:
     return {day: (requests, client_errors, server_errors) for day, requests, client_errors, server_errors in rows}
 
 
-def last_use() -> Any:
-    return APIKey.objects.values_list("last_used_at", "last_used_address").get()
-
-
 def use(recorder: UsageRecorder, key: int, now: datetime, *, status: int = 200, address: str = "192.0.2.1") -> None:
     recorder.count(key, status, now.timestamp(), address)
 
@@ -68,9 +64,9 @@ def test_requests_with_a_key_are_counted_by_status_with_the_client_of_the_last_o
     assert len(queries) == 1, "a request writes its use"
     assert days().keys() <= {before.date(), timezone.now().date()}
     assert [*map(sum, zip(*days().values(), strict=True))] == [6, 3, 1]
-    last_used_at, address = last_use()
-    assert before <= last_used_at <= timezone.now()
-    assert address == "2001:db8::7"
+    api_key = APIKey.objects.get()
+    assert before <= api_key.last_used_at <= timezone.now()
+    assert api_key.last_used_address == "2001:db8::7"
 
 
 def test_a_rejected_key_is_not_counted(client: Client, key_usage: UsageRecorder) -> None:
@@ -103,7 +99,8 @@ def test_numbers_of_workers_and_days_are_added_and_the_last_use_is_the_latest_of
     use(other_worker, api_key.pk, NOW + DAY + SECOND, address="192.0.2.2")
     for recorder in (other_worker, key_usage):
         recorder.write()
-    assert last_use() == (NOW + DAY + SECOND, "192.0.2.2")
+    api_key.refresh_from_db()
+    assert (api_key.last_used_at, api_key.last_used_address) == (NOW + DAY + SECOND, "192.0.2.2")
 
 
 @pytest.mark.django_db(transaction=True)

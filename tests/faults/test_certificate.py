@@ -23,10 +23,6 @@ def served(service: Service) -> bytes:
     return ssl.PEM_cert_to_DER_cert(ssl.get_server_certificate(("127.0.0.1", port), timeout=30))
 
 
-def der(certificate: Path) -> bytes:
-    return ssl.PEM_cert_to_DER_cert(certificate.read_text())
-
-
 def replace_workers(service: Service, number: signal.Signals, pid: int) -> None:
     """Send a signal, and wait until the two workers that it concerns are replaced."""
     before = set(service.workers())
@@ -44,7 +40,7 @@ def replace_workers(service: Service, number: signal.Signals, pid: int) -> None:
 def test_renewed_certificate_is_served_and_an_unusable_one_changes_nothing(tmp_path: Path, migrated_url: str) -> None:
     certificate, key = make_certificate(tmp_path, HOST)
     new, new_key = make_certificate(tmp_path / "new", HOST, days=30)
-    first, second = der(certificate), der(new)
+    first, second = (ssl.PEM_cert_to_DER_cert(file.read_text()) for file in (certificate, new))
     variables = {"TLS_CERTFILE": str(certificate), "TLS_KEYFILE": str(key), "METRICS_BIND": f"127.0.0.1:{free_port()}"}
 
     with running_service(tmp_path, DATABASE_URL=migrated_url, WEB_CONCURRENCY="2", **variables) as service:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.documents import block
 from tests.faults.load import Load, all_pets, lost, running_load
-from tests.faults.servers import Server, account_folder, new_server, primary, run_lines
+from tests.faults.servers import account_folder, new_server, primary, run_lines
 from tests.service import manage, running_service
 from tests.waiting import wait_until
 
@@ -21,10 +21,6 @@ COMMANDS = (
 TIME = "2026-11-26 14:03:00+00"
 # The last file of the log that is finished is in the archive.
 ARCHIVED = "SELECT last_archived_wal >= '{}' FROM pg_stat_archiver"
-
-
-def doctor(server: Server) -> str:
-    return manage("doctor", DATABASE_URL=server.url).stdout
 
 
 def test_a_database_is_restored_to_a_time_between_two_pets(tmp_path: Path, cluster: Path) -> None:
@@ -45,10 +41,16 @@ def test_a_database_is_restored_to_a_time_between_two_pets(tmp_path: Path, clust
                 mistaken.wait_for(20)
             last = old.sql("SELECT pg_walfile_name(pg_switch_wal())")  # the server finishes this file of its log
             wait_until(lambda: old.sql(ARCHIVED.format(last)) == "t")
-            assert "PostgreSQL archives its log. The last file was archived: 20" in doctor(old)
+            assert (
+                "PostgreSQL archives its log. The last file was archived: 20"
+                in manage("doctor", DATABASE_URL=old.url).stdout
+            )
             old.sql("ALTER SYSTEM SET archive_command = 'false'; SELECT pg_reload_conf(); SELECT pg_switch_wal()")
             wait_until(lambda: old.sql("SELECT failed_count > 0 FROM pg_stat_archiver") == "t")
-            assert "PostgreSQL cannot archive its log. The last file was archived: 20" in doctor(old)
+            assert (
+                "PostgreSQL cannot archive its log. The last file was archived: 20"
+                in manage("doctor", DATABASE_URL=old.url).stdout
+            )
         old.stop()
 
         new.run(recovery.replace(TIME, at))

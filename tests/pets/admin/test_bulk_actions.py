@@ -35,13 +35,9 @@ def confirm(client: Client, page: Any, url: str = LIST, **fields: str) -> Any:
     return sent(client, url, fields_of(page, "confirmation") | fields)
 
 
-def pets_named(*names: str) -> list[Pet]:
-    return [Pet.objects.create(name=name, tag="dog") for name in names]
-
-
 @pytest.mark.parametrize("fields", [{}, {"select_across": "1"}], ids=["selected", "all of the list"])
 def test_pets_whose_status_someone_else_changed_are_left_alone_and_named(staff: Client, fields: dict[str, str]) -> None:
-    pets = pets_named("Rex", "Tom", "Max", "Mia", "Kim", "Bo", "Ada")
+    pets = [Pet.objects.create(name=name, tag="dog") for name in ("Rex", "Tom", "Max", "Mia", "Kim", "Bo", "Ada")]
     someone_else_edits("Kim", tag="cat")  # before the list was shown, so this is not what changed
     url = f"{LIST}?status__exact=available"
     boxes = re.findall('<input type="checkbox" name="selection" value="(.+?):(.+?)"', staff.get(url).content.decode())
@@ -75,7 +71,7 @@ def test_pets_whose_status_someone_else_changed_are_left_alone_and_named(staff: 
 
 
 def test_pets_are_deleted_after_a_confirmation_that_names_them_unless_someone_else_changed_them(staff: Client) -> None:
-    pets = pets_named("Rex <b>", "Tom", "Max", "Mia", "Kim", "Bo")
+    pets = [Pet.objects.create(name=name, tag="dog") for name in ("Rex <b>", "Tom", "Max", "Mia", "Kim", "Bo")]
     Pet.objects.create(name="Ada")
     versions = versions_shown(staff)
     someone_else_edits("Tom", status="pending")
