@@ -14,6 +14,7 @@ from time import time
 from typing import NamedTuple
 
 import django
+from django.apps import apps
 from django.conf import settings
 from django.core.cache import cache
 from django.core.checks import run_checks
@@ -57,6 +58,11 @@ _ADVICE = {
 _ARCHIVER = """
 SELECT current_setting('archive_mode'), coalesce(to_char(last_archived_time, 'YYYY-MM-DD HH24:MI TZ'), 'never'),
 coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) FROM pg_stat_archiver
+"""
+# The tables of the service whose rows the role of the connection may not read and write.
+_REFUSED_TABLES = """
+SELECT string_agg(DISTINCT relname, ', ') FROM pg_class, unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) AS privilege
+WHERE relname = ANY(%s) AND pg_table_is_visible(pg_class.oid) AND NOT has_table_privilege(pg_class.oid, privilege)
 """
 
 
@@ -133,6 +139,9 @@ def database() -> Iterator[Finding]:
         values = dict(cursor.fetchall())
         cursor.execute(DATABASE_STATE["postgresql"])
         size, used, _, most = cursor.fetchone()
+        tables = [model._meta.db_table for model in apps.get_models(include_auto_created=True)]
+        cursor.execute(_REFUSED_TABLES, [tables])
+        (refused,) = cursor.fetchone()
     text = f"PostgreSQL {values['server_version']}, {filesizeformat(size)}, {used} of {most} connections."
     advice = "Raise max_connections, or run fewer workers (WEB_CONCURRENCY)."
     yield _graded("database", text, advice, warning=used > 0.8 * most)
@@ -141,6 +150,9 @@ def database() -> Iterator[Finding]:
     if values["transaction_read_only"] == "on":
         advice = "Name the primary in DATABASE_URL, or turn default_transaction_read_only off."
         yield Finding("database", "error", "The server takes no writes of the service.", advice)
+    if refused:
+        advice = "As the owner of the tables, run the GRANT of the guide, under “Two roles”."
+        yield Finding("role", "error", f"The role of DATABASE_URL may not read and write {refused}.", advice)
     for name in _DURABLE:
         if values[name] == "off":
             text = f"{name} is off, so a crash of the server can lose pets that clients have created."

@@ -67,6 +67,17 @@ def test_a_sound_installation_has_no_warning(backed_up: Path) -> None:
 
 
 @only_on_postgresql
+def test_a_role_that_may_not_delete_the_rows_of_a_table_is_an_error() -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("CREATE ROLE clerk; GRANT ALL ON ALL TABLES IN SCHEMA public TO clerk")
+        cursor.execute("REVOKE DELETE ON pets_pet FROM clerk; SET LOCAL ROLE clerk")
+        (text,) = (one.text for one in installation.database() if one.subject == "role")
+        transaction.set_rollback(True)
+
+    assert text == "The role of DATABASE_URL may not read and write pets_pet."
+
+
+@only_on_postgresql
 def test_connections_of_other_roles_count_and_processes_of_the_server_do_not() -> None:
     # In a transaction, PostgreSQL shows the same processes again.
     with second_connection(), transaction.atomic(), connection.cursor() as cursor:
