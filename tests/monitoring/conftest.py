@@ -9,7 +9,7 @@ from tests.service import free_port
 
 
 @pytest.fixture(scope="session")
-def running_with_test_endpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
+def running_one_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
     """A service with one worker and the endpoints for tests, whose Redis cannot be reached."""
     folder, metrics = tmp_path_factory.mktemp("endpoints"), f"127.0.0.1:{free_port()}"
     with migrated_database_url(folder) as url:
@@ -26,7 +26,7 @@ def running_with_test_endpoints(tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.fixture
-def with_test_endpoints(running_with_test_endpoints: Observed) -> Observed:
+def one_worker(running_one_worker: Observed) -> Observed:
     """A service with the endpoints for tests, without the files of earlier tests."""
-    clear(running_with_test_endpoints.service.log.parent)
-    return running_with_test_endpoints
+    clear(running_one_worker.service.log.parent)
+    return running_one_worker

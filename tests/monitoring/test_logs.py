@@ -134,16 +134,16 @@ def test_request_with_a_malformed_second_chunk_has_one_line(observed: Observed) 
     assert [method for method, *_ in seen] == ["POST"]
 
 
-def test_client_that_disconnects_before_the_response_has_status_499(with_test_endpoints: Observed) -> None:
-    folder = with_test_endpoints.service.log.parent
-    with Client(with_test_endpoints.service) as client:
+def test_client_that_disconnects_before_the_response_has_status_499(one_worker: Observed) -> None:
+    folder = one_worker.service.log.parent
+    with Client(one_worker.service) as client:
         client.send(get("/held", b"X-Request-ID: impatient"))
         wait_until(lambda: held_requests(folder))
         # Reset the connection, because a client that closes only its sending half may still read.
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
 
     def statuses() -> list[int]:
-        return [line["status"] for line in with_test_endpoints.requests() if line["request_id"] == "impatient"]
+        return [line["status"] for line in one_worker.requests() if line["request_id"] == "impatient"]
 
     wait_until(statuses)
     release(folder)

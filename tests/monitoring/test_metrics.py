@@ -80,8 +80,8 @@ def test_metrics_show_the_version_the_pools_and_their_use(observed: Observed) ->
         wait_until(lambda: observed.sample("petservice_connections") >= 2)
 
 
-def test_a_killed_worker_leaves_its_counts_and_none_of_its_requests_in_flight(with_test_endpoints: Observed) -> None:
-    observed = with_test_endpoints
+def test_a_killed_worker_leaves_its_counts_and_none_of_its_requests_in_flight(one_worker: Observed) -> None:
+    observed = one_worker
     # A worker counts once a second. What it had not counted yet would be lost.
     wait_until(lambda: observed.counted() == observed.logged())
     with Client(observed.service) as client:
