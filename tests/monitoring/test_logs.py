@@ -166,8 +166,8 @@ def test_usual_request_that_ends_within_its_body_has_its_id_and_address(observed
         client.send(post(observed.key, b'{"name":"Rex"}', b"X-Request-ID: left")[:-1])
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
 
-    wait_until(lambda: {"status": 499, "address": "127.0.0.1"}.items() <= observed.requests()[-1].items())
-    assert observed.requests()[-1]["request_id"] == "left"
+    expected = {"request_id": "left", "status": 499, "address": "127.0.0.1"}
+    wait_until(lambda: expected.items() <= observed.requests()[-1].items())
 
 
 # Input and keys of clients.
