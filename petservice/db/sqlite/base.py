@@ -113,9 +113,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 f"the data of {path} has moved to another database. Set DATABASE_URL to that one, "
                 f"or move {moved} away to begin with an empty database"
             )
-        # A new file in the place of one that others still write would end its log, with all pets that are only there.
-        if path in self._opened and not path.exists():
-            raise OperationalError(f"{path} was moved or deleted while it is in use. Move it back, or restore a backup")
+        # SQLite deletes the log next to an empty file, with all pets that are only there.
+        if not path.exists() and (path in self._opened or Path(f"{path.resolve()}-wal").exists()):
+            raise OperationalError(
+                f"{path} was moved or deleted while it is in use. Move it back, or move its -wal away and restore a backup"
+            )
         with suppress(OSError):  # SQLite reports it
             create_for_owner(path)
         self._opened.add(path)
