@@ -24,6 +24,8 @@ MAX_TAGS = 3_000_000
 _MAX_TAGS_OF_ROW = 100_000
 # Minimum number of bytes of a tag that is found to be too long, because expat reads one again and again until its end.
 _LONG_TAG = 2 << 20
+# The bytes that may be before the first tag: marks of UTF-8 and UTF-16, and white space.
+_BEFORE_XML = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
 # Maximum number of empty rows between two others, because formatted rows without pets take as long to read as pets.
 MAX_EMPTY_ROWS = 10_000
 # The beginning of encrypted workbooks, and of those of old spreadsheets.
@@ -135,8 +137,15 @@ def _size(xml: bytes) -> int:
     return max(xml.count(b"<"), xml.count(b"="))
 
 
-def _has_long_tag(xml: bytes) -> bool:
-    return any(xml.find(b">", start, start + _LONG_TAG) < 0 for start in range(0, len(xml) - _LONG_TAG, _LONG_TAG))
+def _has_long_tag(content: bytes) -> bool:
+    # Pictures are no XML, and Power Query writes megabytes of text between two tags.
+    if not content.lstrip(_BEFORE_XML).startswith(b"<"):
+        return False
+    return any(
+        content.find(b">", start, start + _LONG_TAG) < 0
+        and content.rfind(b"<", 0, start) > content.rfind(b">", 0, start)
+        for start in range(0, len(content) - _LONG_TAG, _LONG_TAG)
+    )
 
 
 def _shown(cell: Any) -> str:

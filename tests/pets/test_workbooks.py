@@ -182,6 +182,15 @@ def test_very_many_elements_or_attributes_are_rejected_unread(
     assert problem(with_elements).startswith(("The workbook is too large", NO_WORKBOOK))
 
 
+def test_a_picture_and_a_long_text_between_tags_are_no_long_tags() -> None:
+    content = BytesIO(workbook([HEADER]))
+    with ZipFile(content, "a") as archive:
+        archive.writestr("xl/media/image1.bmp", b"BM<" + b"\xff" * 4_200_000)
+        archive.writestr("customXml/item1.xml", f"<DataMashup>{'A' * 2_200_000}</DataMashup>".encode("utf-16"))
+
+    assert cells(content.getvalue()) == [(1, HEADER)]
+
+
 @pytest.mark.parametrize("name", [SHEET, "docProps/core.xml", "xl/workbook.xml"])
 @pytest.mark.parametrize(
     ("declaration", "encoding"),
