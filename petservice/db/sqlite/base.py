@@ -116,7 +116,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         # SQLite deletes the log next to an empty file, with all pets that are only there.
         if not path.exists() and (path in self._opened or Path(f"{path.resolve()}-wal").exists()):
             raise OperationalError(
-                f"{path} was moved or deleted while it is in use. Move it back, or move its -wal away and restore a backup"
+                f"{path} was moved or deleted while it is in use. "
+                "Move it back, or move its -wal away and restore a backup"
             )
         with suppress(OSError):  # SQLite reports it
             create_for_owner(path)
