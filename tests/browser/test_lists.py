@@ -124,6 +124,26 @@ def test_the_actions_the_statuses_and_the_menus_work_without_scripts(browser: Br
     context.close()
 
 
+def test_a_changed_status_keeps_its_focus_in_view_whatever_others_do_meanwhile(staff_page: Page, site: Service) -> None:
+    make(site, *[{"name": f"Busy {number}"} for number in range(40)])
+    staff_page.set_viewport_size({"width": 320, "height": 640})
+    staff_page.goto(f"{PETS}?q=busy#searchbar")
+    status = staff_page.locator(".status-menu").filter(has=staff_page.locator('[title$="Busy 9"]'))
+    make(site, *[{"name": "Busy"}] * 3)
+    status.evaluate("element => scrollBy(0, element.getBoundingClientRect().top - 5)")
+    status.locator("summary").click()
+    status.get_by_role("button", name="Sold").click()
+    expect(staff_page.get_by_text("“Busy 9” marked as sold.")).to_be_in_viewport()
+    expect(status.locator("summary")).to_be_focused()
+    message = box(staff_page.locator(".messagelist"))
+    assert box(status)["y"] >= message["y"] + message["height"]
+
+    site.execute("UPDATE pets_pet SET version = version + 1 WHERE name = %s", "Busy 9")
+    status.locator("summary").click()
+    status.get_by_role("button", name="Pending").click()
+    expect(staff_page.get_by_text("1 pet was not changed")).to_be_in_viewport()
+
+
 @pytest.mark.parametrize("width", [1440, 390])
 def test_a_pet_is_sold_from_its_status_in_the_list_and_the_sale_is_undone(
     staff_page: Page, site: Service, width: int

@@ -10,14 +10,18 @@
     document.addEventListener("submit", ({submitter}) => {
         const row = statuses().findIndex((status) => status.contains(submitter));
         if (row < 0) return;
-        sessionStorage.setItem(KEY, JSON.stringify({url: location.href, row, top: top(statuses()[row])}));
+        // With the fragment of a link, such as that to the search, the next page would begin there.
+        history.replaceState(null, "", location.pathname + location.search);
+        const [pet] = submitter.value.split(":");
+        sessionStorage.setItem(KEY, JSON.stringify({url: location.href, pet, row, top: top(statuses()[row])}));
     });
 
     const place = JSON.parse(sessionStorage.getItem(KEY));
     sessionStorage.removeItem(KEY);
-    const status = place?.url === location.href && (statuses()[place.row] ?? statuses().at(-1));
+    const changed = (status) => status.querySelector("button").value.startsWith(place.pet);
+    const status = place?.url === location.href && (statuses().find(changed) ?? statuses()[place.row] ?? statuses().at(-1));
     if (status) {
         scrollBy(0, top(status) - place.top);
-        status.querySelector("summary").focus({preventScroll: true});
+        status.querySelector("summary").focus();
     }
 }
