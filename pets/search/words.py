@@ -62,13 +62,21 @@ def search(
     return pets.extra(where=[_HAS_WORDS], params=[" ".join(words)])  # noqa: S610  # the SQL is constant
 
 
-def having(pets: QuerySet[Any], tags: Sequence[str], filters: Iterable[str], excluded: Sequence[str]) -> QuerySet[Any]:
+def having(
+    pets: QuerySet[Any],
+    tags: Sequence[str],
+    filters: Iterable[str],
+    excluded: Sequence[str],
+    numbers: tuple[int, int] | None = None,
+) -> QuerySet[Any]:
     """Return pets with one of the tags and values of filters, by SQLite's index of words if it has several of them.
 
-    It skips the pets that have one of them alone, or an excluded one, while another index would read all of these.
+    It skips the pets that have one of them alone, or an excluded one, while another index would read all of these. With
+    numbers, see search, it is used for one of them as well. Otherwise the pets are returned as they are.
     """
     conditions = _of_filters(tags, filters)
-    return _in_index(pets, conditions, excluded) if len(conditions) + bool(excluded) > 1 else pets
+    is_used = len(conditions) + bool(excluded) > 1 or (numbers and conditions)
+    return _in_index(pets, conditions, excluded, numbers) if is_used else pets
 
 
 def _in_index(

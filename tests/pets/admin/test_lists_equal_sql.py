@@ -86,7 +86,8 @@ def many_queries() -> list[Query]:
     choose = random.Random(8)
     days, dogs = ("9999-12-31", "2026-11-20"), {"tag": "dog", "status__exact": "available"}
     found = [{"q": "rex", "created_to": day, "o": order, "p": "21"} for order, day in product(ORDERS[1:], days)]
-    found += [dogs | {"o": order, "p": page} for order, page in product(ORDERS[1:], ("20", "2"))]
+    found += [{"created_to": day, "o": order, "p": "20"} for order, day in product(ORDERS[1:], days)]
+    found += [dogs | {"o": order, "p": page} for order, page in product(ORDERS[1:], ("2", "20"))]
     # The eighth page of those that were sold has the second of the times at which pets were created.
     found += [{"sold_to": "9999-12-31", "o": order, "p": page} for order, page in product(ORDERS[1:], ("20", "8"))]
     for search, tag in islice(product(SEARCHES, TAGS), None, None, 4):
