@@ -119,7 +119,7 @@ def test_import_does_not_wait_for_a_concurrent_index_build(migrated_url: str, tm
     assert imported.returncode == 0, imported.stderr
 
 
-@pytest.mark.skipif("connection.vendor != 'sqlite'")
+@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has no file of the service")
 def test_file_that_is_moved_while_it_is_in_use_is_not_replaced_by_an_empty_one(tmp_path: Path) -> None:
     path = tmp_path / "pets.sqlite3"
     first, second = connection.copy(), connection.copy()

@@ -41,16 +41,12 @@ def test_a_database_is_restored_to_a_time_between_two_pets(tmp_path: Path, clust
                 mistaken.wait_for(20)
             last = old.sql("SELECT pg_walfile_name(pg_switch_wal())")  # the server finishes this file of its log
             wait_until(lambda: old.sql(ARCHIVED.format(last)) == "t")
-            assert (
-                "PostgreSQL archives its log. The last file was archived: 20"
-                in manage("doctor", DATABASE_URL=old.url).stdout
-            )
+            report = manage("doctor", DATABASE_URL=old.url).stdout
+            assert "PostgreSQL archives its log. The last file was archived: 20" in report
             old.sql("ALTER SYSTEM SET archive_command = 'false'; SELECT pg_reload_conf(); SELECT pg_switch_wal()")
             wait_until(lambda: old.sql("SELECT failed_count > 0 FROM pg_stat_archiver") == "t")
-            assert (
-                "PostgreSQL cannot archive its log. The last file was archived: 20"
-                in manage("doctor", DATABASE_URL=old.url).stdout
-            )
+            report = manage("doctor", DATABASE_URL=old.url).stdout
+            assert "PostgreSQL cannot archive its log. The last file was archived: 20" in report
         old.stop()
 
         new.run(recovery.replace(TIME, at))

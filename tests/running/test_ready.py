@@ -47,7 +47,7 @@ def test_a_change_of_readiness_is_logged_once_with_its_reason(
 
 
 @pytest.mark.django_db
-@pytest.mark.skipif("connection.vendor != 'sqlite'")
+@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has no file of the service")
 def test_a_database_whose_file_was_deleted_is_not_ready(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     assert client.get("/ready").status_code == 200  # and opens a connection, which stays
     monkeypatch.setattr(readiness, "_INTERVAL", 0)
