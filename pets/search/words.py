@@ -4,8 +4,9 @@ import json
 import re
 import sqlite3
 import unicodedata
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import lru_cache
 from typing import Any
 
 from django.db import connection
@@ -15,7 +16,7 @@ from petservice.api.validators import is_id
 from petservice.db.folding import fold
 
 # The conditions for the index of words that triggers write (pets/migrations/0010_full_text_search.py, and
-# 0022_filters_in_search.py on SQLite).
+# 0025_shorter_search.py on SQLite).
 _HAS_WORDS = "pets_pet.search @@ pets_search_query(%s)"
 # The sign + rules out another order of the steps.
 _FOUND_BY_WORDS = "pets_search MATCH %s AND pets_pet.number = +pets_search.rowid"
@@ -26,17 +27,21 @@ _FOUND_BY_WORDS_BETWEEN = """
 """
 # Numbers of pets between which are all.
 ALL_NUMBERS = 0, 2**63 - 1
-_ASCII_WORD = re.compile("[0-9A-Za-z]")
-# How the triggers write these characters. A quotation mark belongs to no word, and would end a phrase.
-_AS_INDEXED = str.maketrans({"ß": "ss", "ẞ": "ss", "ς": "\N{GREEK SMALL LETTER SIGMA}", '"': " "})
+# Begins each value of a filter in the index, and no word.
+_FILTER = "\ue000"
+# Finds nothing.
+_NO_WORD = '""'
 # The full-width forms of letters, digits and signs of ASCII.
 _FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 # The index and the trigger that fills it.
 _INDEX = "SELECT sql FROM sqlite_master WHERE name IN ('pets_search', 'pets_search_insert') ORDER BY type"
+# They are of no use for few texts.
+_LISTS_OF_FIRST_LETTERS = re.compile(r"prefix = '[\d ]+',")
 _FILL = """
-    INSERT INTO pets_pet (number, name, tag)
-    SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?)
+    INSERT INTO pets_pet (number, name, tag, status)
+    SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]'), '' FROM json_each(?)
 """
+_WORDS_OF_TEXTS = "SELECT doc, term FROM words WHERE substr(term, 1, 1) != ?"
 
 
 def search(
@@ -82,7 +87,7 @@ def having(
 def _in_index(
     pets: QuerySet[Any], conditions: Iterable[str], excluded: Iterable[str], numbers: tuple[int, int] | None = None
 ) -> QuerySet[Any]:
-    words = " AND ".join(conditions) + "".join(f' NOT filters : "{one}"' for one in excluded)
+    words = " AND ".join(conditions) + "".join(f' NOT "{_FILTER}{one}"' for one in excluded)
     if numbers:
         return pets.extra(where=[_FOUND_BY_WORDS_BETWEEN], params=[words, *numbers])  # noqa: S610  # as above
     return pets.extra(tables=["pets_search"], where=[_FOUND_BY_WORDS], params=[words])  # noqa: S610  # as above
@@ -95,13 +100,20 @@ def found_among(texts: Sequence[tuple[str, str | None]], text: str) -> list[int]
     """
     if not words_of(text):
         return []
+    with _index_of(texts) as index:
+        found = index.execute("SELECT rowid FROM pets_search WHERE pets_search MATCH ? ORDER BY rowid", [_match(text)])
+        return [position for (position,) in found]
+
+
+@contextmanager
+def _index_of(texts: Sequence[tuple[str, str | None]]) -> Iterator[sqlite3.Connection]:
+    """Provide an index of these names and tags in memory, which is filled as that of the database."""
     with connection.cursor() as cursor, closing(sqlite3.connect(":memory:")) as memory:
         memory.execute("CREATE TABLE pets_pet (number, name, tag, status, created_through)")
         for (statement,) in cursor.execute(_INDEX).fetchall():
-            memory.execute(statement)
+            memory.execute(_LISTS_OF_FIRST_LETTERS.sub("", statement))
         memory.execute(_FILL, [json.dumps(texts)])
-        found = memory.execute("SELECT rowid FROM pets_search WHERE pets_search MATCH ? ORDER BY rowid", [_match(text)])
-        return [position for (position,) in found]
+        yield memory
 
 
 def words_of(text: str) -> list[str]:
@@ -113,22 +125,34 @@ def words_of(text: str) -> list[str]:
     return sorted(set("".join(spaced).split()))
 
 
+@lru_cache
 def _match(text: str) -> str:
     """Return the condition of FTS5 for the words of a text."""
     # FTS5 folds no other forms of characters than the accents of Latin letters: neither full-width letters, nor that й
     # can be one character or two.
-    forms = [{word, word.translate(_FULL_WIDTH), unicodedata.normalize("NFD", word)} for word in words_of(fold(text))]
-    usual = [" OR ".join(f'"{form}"*' for form in sorted(one)) for one in forms]
-    as_typed = [f'"{word}"*' for word in words_of(text) if not text.isascii()]
+    words = words_of(fold(text))
+    full_width = [word.translate(_FULL_WIDTH) for word in words]
+    decomposed = [unicodedata.normalize("NFD", word) for word in words]
+    forms = zip(*(_all_of(form, "*") for form in (words, full_width, decomposed)), strict=True)
+    usual = [" OR ".join(sorted({*one})) for one in forms]
+    as_typed = _all_of(words_of(text), "*") if not text.isascii() else []
     either = " OR ".join(f"(({') AND ('.join(words)}))" for words in (usual, as_typed) if words)
-    return f"words : ({either})"
+    return f"({either})"
 
 
 def _of_filters(tags: Sequence[str], filters: Iterable[str]) -> list[str]:
     """Return the conditions of FTS5 that all pets with one of the tags and values of filters fit."""
-    conditions = [f'filters : "{one}"' for one in filters]
-    # A text without any other letters could have no word for FTS5, which supports fewer scripts than Python.
-    if tags and all(map(_ASCII_WORD.search, tags)):
-        either = " OR ".join(f'"{one.translate(_AS_INDEXED)}"' for one in tags)
-        conditions.append(f"words : ({either})")
+    conditions = [f'"{_FILTER}{one}"' for one in filters]
+    if tags and _NO_WORD not in (of_tags := _all_of(tags)):
+        conditions.append(f"({' OR '.join(of_tags)})")
     return conditions
+
+
+def _all_of(texts: Sequence[str], beginning: str = "") -> list[str]:
+    """Return the condition of FTS5 for all words of each text as it knows them, which may be fewer than Python does."""
+    words: list[list[str]] = [[] for _ in texts]
+    with _index_of([(text, None) for text in texts]) as index:
+        index.execute("CREATE VIRTUAL TABLE words USING fts5vocab(pets_search, instance)")
+        for position, word in index.execute(_WORDS_OF_TEXTS, [_FILTER]):
+            words[position].append(f'"{word}"{beginning}')
+    return [" AND ".join(sorted({*of_text})) or _NO_WORD for of_text in words]

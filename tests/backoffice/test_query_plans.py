@@ -12,6 +12,7 @@ from pytest_django import DjangoDbBlocker
 
 from pets.admin.lists import sqlite_lists
 from pets.models import Pet, TrashedPet
+from pets.search.words import having
 from petservice.admin_pages import bounded_paginator
 from tests.backoffice.staff import logged_in
 from tests.pets.changes import delete, mark
@@ -233,15 +234,12 @@ def test_the_few_pets_of_one_filter_are_read_by_their_keys(
     ("query", "expected"),
     [
         ("q=york&creator=staff&status__exact=available", "SEARCH pets_pet USING INTEGER PRIMARY KEY "),
-        ("status__exact=available&tag=city", 'filters : "available" AND words : ("city")'),
-        ("creator=unknown&status__exact=sold", 'filters : "sold" NOT filters : "key"'),
-        ("creator=api&status__exact=sold", 'filters : "sold" AND filters : "key"'),
+        ("status__exact=available&tag=city", '"\ue000available" AND ("city")'),
+        ("creator=unknown&status__exact=sold", '"\ue000sold" NOT "\ue000key"'),
+        ("creator=api&status__exact=sold", '"\ue000sold" AND "\ue000key"'),
         ("sold_from=2026-11-01&sold_to=2199-12-31", "INDEX pets_pet_by_sale (status=? AND sold_at>? AND sold_at<?)"),
-        ("q=yo&tag=city", 'AND words : ("city")'),
-        (
-            "q=yo&status__exact=sold&creator=api&no_tag=1",
-            'filters : "sold" AND filters : "key" AND filters : "untagged"',
-        ),
+        ("q=yo&tag=city", 'AND ("city")'),
+        ("q=yo&status__exact=sold&creator=api&no_tag=1", '"\ue000sold" AND "\ue000key" AND "\ue000untagged"'),
     ],
 )
 def test_a_list_with_several_conditions_looks_up_what_fits_them_together(
@@ -257,6 +255,13 @@ def test_a_list_with_several_conditions_looks_up_what_fits_them_together(
     read = [sql + plan_of(sql) for sql in queries if re.search("COUNT|pets_search", sql)]
     assert read
     assert [one for one in read if expected not in one] == []
+
+
+@sqlite_only
+def test_no_name_has_the_value_of_a_filter_for_the_index_of_words(db: None) -> None:
+    pet = Pet.objects.create(name="\ue000sold", tag="dog")
+
+    assert [*having(Pet.objects.all(), ["dog"], ["available"], ["sold"])] == [pet]
 
 
 @sqlite_only

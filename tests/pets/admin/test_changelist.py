@@ -6,13 +6,14 @@ from html import unescape
 from urllib.parse import urljoin, urlsplit
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
 from pets import creator
 from pets.admin.lists import suggestions
 from pets.models import Pet
-from pets.search.words import search
+from pets.search.words import having, search
 from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.admin_pages import bounded_paginator
 from tests.backoffice.pages import fields_of, submit, text_of
@@ -131,6 +132,8 @@ def test_any_name_can_be_written_and_found(db: None, name: str) -> None:
     if any(map(str.isalpha, name)):
         assert [*search(Pet.objects.all(), name)] == [pet]
     assert not search(Pet.objects.all(), "zebra").exists()
+    if connection.vendor == "sqlite":
+        assert [*having(Pet.objects.all(), [name], ["available"], [])] == [pet]
 
 
 # Suggestions.
