@@ -240,6 +240,8 @@ def test_the_few_pets_of_one_filter_are_read_by_their_keys(
         ("sold_from=2026-11-01&sold_to=2199-12-31", "INDEX pets_pet_by_sale (status=? AND sold_at>? AND sold_at<?)"),
         ("q=yo&tag=city", 'AND ("city")'),
         ("q=yo&status__exact=sold&creator=api&no_tag=1", '"\ue000sold" AND "\ue000key" AND "\ue000untagged"'),
+        ("tag=city&created_from=2026-01-01&sold_from=2026-01-01&creator=api", "INDEX pets_pet_by_tag"),
+        ("no_tag=1&created_from=2026-01-01&sold_from=2026-01-01", "INDEX pets_pet_by_tag"),
     ],
 )
 def test_a_list_with_several_conditions_looks_up_what_fits_them_together(

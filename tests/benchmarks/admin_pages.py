@@ -49,6 +49,7 @@ PAGES = {
     "filter by day of sale": "/admin/pets/pet/?sold_from={month_ago}&sold_to={week_ago}",
     "filter by day of sale and tag": "/admin/pets/pet/?sold_from={month_ago}&sold_to={week_ago}&tag=dog",
     "filter by day of sale and tag, none fits": "/admin/pets/pet/?sold_from={today}&tag=old&creator=staff",
+    "filter by days, day of sale and tag": "/admin/pets/pet/?created_from={month_ago}&sold_from={month_ago}&tag=tag+2",
     "filter by day of sale, newest first": "/admin/pets/pet/?sold_from={month_ago}&sold_to={week_ago}&o=-created_at",
     "filter by day of sale, sorted by name": "/admin/pets/pet/?sold_from={month_ago}&o=name",
     "sorted by day of sale": "/admin/pets/pet/?o=-sold_at",
@@ -67,6 +68,9 @@ PAGES = {
     "frequent word, oldest first": "/admin/pets/pet/?q=rex&o=created_at",
     "two frequent words": "/admin/pets/pet/?q=rex+of",
     "two frequent words and a status, by status": "/admin/pets/pet/?q=rex+of&status__exact=pending&o=status",
+    "two frequent words, days and a status, first one sold first": (
+        "/admin/pets/pet/?q=rex+of&status__exact=sold&created_from={half_a_month_ago}&o=sold_at"
+    ),
     "suggest tags": "/admin/pets/pet/tags/?q=tag+4",
     "a pet's page": "/admin/pets/pet/{pet}/change/",
     "a pet's history": "/admin/pets/pet/{pet}/history/",
@@ -102,6 +106,7 @@ def measured_pages(database: Database) -> Iterator[Callable[[str], tuple[float, 
     values = {
         "today": today,
         "month_ago": today - timedelta(days=30),
+        "half_a_month_ago": today - timedelta(days=15),
         "week_ago": today - timedelta(days=7),
         "pet": pet,
     }

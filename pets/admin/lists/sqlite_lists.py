@@ -22,7 +22,7 @@ from petservice.api.validators import is_id
 _MAX_TESTED = 12_000
 # Maximum number of pets that fit one filter and are read by their keys, so that no other index is used.
 _FEW = 2000
-# Maximum number of pets of some days whose numbers are found, which takes some 10 ms.
+# Maximum number of pets of some days that are read from an index, which takes some 10 ms.
 _MAX_OF_DAYS = 120_000
 # The filters that the index of an order can test without reading the row of each pet.
 _IN_INDEX_OF_ORDER: dict[str, set[tuple[str, ...]]] = {
@@ -44,7 +44,9 @@ class SQLitePetChangeList(PetChangeList):
         if self.query:
             return search(fitting, self.query, *self._in_search, self._numbers_of_days)
         # The index of days finds few pets for a day, and the index of words all that fit the other filters.
-        return fitting if CREATED_DAYS in self.filters else having(fitting, *self._in_search)
+        if CREATED_DAYS in self.filters:
+            return pets.filter(*self._conditions({*self.filters}))
+        return having(fitting, *self._in_search)
 
     @cached_property
     def _in_search(self) -> tuple[list[str], list[str], list[str]]:
@@ -89,17 +91,21 @@ class SQLitePetChangeList(PetChangeList):
             pets = self._in_order().filter(*_not_by_index(self.filters.values()))
             in_search = *self._in_search, self._numbers_of_days or ALL_NUMBERS
             found = search(pets, self.query, *in_search) if self.query else having(pets, *in_search)
-            tested = _IN_INDEX_OF_ORDER.get(self.order_of_index.removeprefix("-"), set())
-            if found is not pets or self.filters.keys() <= tested:
+            if found is not pets or self.filters.keys() <= self._tested_in_index:
                 self.result_list = found[end - self.list_per_page : end]
+
+    @property
+    def _tested_in_index(self) -> set[tuple[str, ...]]:
+        return _IN_INDEX_OF_ORDER.get(self.order_of_index.removeprefix("-"), set())
 
     def _first(self, number: int) -> list[str]:
         """Return the ids of the first pets of the list, or of fewer if some are far from the beginning of its order."""
         # Pets of a tag may be older than thousands of the others that were sold, and the index of tags has their order.
         by_sale = SOLD_DAYS in self.filters and TAG not in self.filters and self.order_of_index.endswith("created_at")
         pets = self._first_sold() if by_sale else self._in_order()
+        in_index = _not_by_index(self.filters[one] for one in self.filters.keys() & self._tested_in_index)
         # An integer, because Django would convert each boolean.
-        pets = pets.annotate(fits=ExpressionWrapper(Q(*self.filters.values()), IntegerField()))
+        pets = pets.filter(*in_index).annotate(fits=ExpressionWrapper(Q(*self.filters.values()), IntegerField()))
         rows = pets.values_list("pk", "name", "tag", "fits")[:_MAX_TESTED].iterator(self.list_per_page)
         first: list[str] = []
         tested, size = 0, 2 * number
@@ -115,13 +121,19 @@ class SQLitePetChangeList(PetChangeList):
 
     def _in_order(self) -> QuerySet[Any]:
         """Return pets in the order of the list, by an index that also has the filters that the order allows."""
-        names, order = self._indexed_filters(), self.order_of_index
-        # SQLite takes any of several indexes. That of a tag finds fewer pets than those of statuses and of creators,
-        # but most pets may have none.
-        hidden = names & {STATUS, CREATOR} if TAG in names and self.filter_form.spellings else set()
-        tested = _not_by_index(self.filters[one] for one in hidden)
+        conditions = self._conditions(self._indexed_filters())
+        return self.root_queryset.filter(*conditions).order_by(*indexed(self.order_of_index))
+
+    def _conditions(self, names: set[tuple[str, ...]]) -> list[Q | Case]:
+        """Return the conditions of filters, so that SQLite uses the index of the tag if they have one.
+
+        SQLite takes any of several indexes. That of a tag finds fewer pets than those of statuses, creators and sales,
+        but most pets may have none.
+        """
+        others = {STATUS, CREATOR, SOLD_DAYS} if self.filter_form.spellings else {SOLD_DAYS}
+        hidden = names & others if TAG in names else set()
         in_index = [self.filters[one] for one in names - hidden]
-        return self.root_queryset.filter(*in_index, *tested).order_by(*indexed(order))
+        return in_index + _not_by_index(self.filters[one] for one in hidden)
 
     def _first_sold(self) -> QuerySet[Any]:
         """Return the first of the pets that were sold in a period, in the order of their creation.
@@ -133,6 +145,9 @@ class SQLitePetChangeList(PetChangeList):
         sold = self.root_queryset.filter(*[self.filters[one] for one in names]).order_by(order)
         # Without another condition, all of them fit.
         is_tested = self.query or names != self.filters.keys()
+        # Of many, some are near the beginning of the order, or it takes longer to find the last one than all others.
+        if is_tested and sold.order_by()[_MAX_OF_DAYS : _MAX_OF_DAYS + 1].exists():
+            return self._in_order()
         number = _MAX_TESTED if is_tested else self.page_num * self.list_per_page
         last = sold.values("created_at")[number - 1 : number]
         side = "gte" if order.startswith("-") else "lte"

@@ -108,7 +108,7 @@ def test_many_combinations_of_search_filters_order_and_page_list_the_right_pets(
     model: ListModel, staff: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = []
-    limits = "_MAX_TESTED", "_FEW"
+    limits = "_MAX_TESTED", "_FEW", "_MAX_OF_DAYS"
     usual = MAX_COUNTED, *(getattr(sqlite_lists, name) for name in limits)
     a_pet = model.ids({})[0]
     texts = a_pet, f" {a_pet.upper()}\n", unkind_pets.NO_ID
@@ -116,7 +116,7 @@ def test_many_combinations_of_search_filters_order_and_page_list_the_right_pets(
     ends = [{"q": pet.name} | days for days in DAYS[2:8] for pet in model.ends(days) for _ in range(2)]
     for number, query in enumerate([*many_queries(), *ids, *ends]):
         # Every second list with low limits, so that several filters together find more pets than it counts.
-        maximum, *lower = (1000, 400, 50) if number % 2 else usual
+        maximum, *lower = (1000, 400, 50, 700) if number % 2 else usual
         for module in (list_model, bounded_paginator):
             monkeypatch.setattr(module, "MAX_COUNTED", maximum)
         for name, limit in zip(limits, lower, strict=True):
