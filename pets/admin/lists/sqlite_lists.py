@@ -75,7 +75,12 @@ class SQLitePetChangeList(PetChangeList):
         return few.filter(pk__in=[some[position][0] for position in found])
 
     def get_results(self, request: HttpRequest) -> None:
+        in_order = self.queryset
+        if CREATED_DAYS in self.filters and in_order.query.extra_tables:
+            # The index of words would begin with the oldest pets, while most days that staff ask for are recent.
+            self.queryset = in_order.extra(order_by=["-pets_search.rowid"])
         super().get_results(request)
+        self.queryset = in_order
         end = self.page_num * self.list_per_page
         if self.can_select_all:
             return
