@@ -31,8 +31,8 @@ def table_rows(file: IO[bytes], kind: str, mapping: ColumnMapping) -> Rows:
             raise BrokenFileError(header[0], f"more than {_MAX_NAMED} columns: delete all but {needed}.")
         yield header
         for number, first in islice(found, 1):
-            # A pet of an export may have any name.
-            if known_columns(first) > 1 and not {*map(word_of, header[1])} <= {"", *EXPORTED}:
+            # A pet of an export, which has statuses, may have any name.
+            if known_columns(first) > 1 and not {"status"} <= {*map(word_of, header[1])} <= {"", *EXPORTED}:
                 raise BrokenFileError(
                     number, "names columns as well as the line above it: delete one of the two lines."
                 )
