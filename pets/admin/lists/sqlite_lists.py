@@ -150,7 +150,7 @@ class SQLitePetChangeList(PetChangeList):
         sold = self.root_queryset.filter(*[self.filters[one] for one in names]).order_by(order)
         # Without another condition, all of them fit.
         is_tested = self.query or names != self.filters.keys()
-        # Of many, some are near the beginning of the order, or it takes longer to find the last one than all others.
+        # To find the time of the last of many would take longer than to test them among all pets.
         if is_tested and sold.order_by()[_MAX_OF_DAYS : _MAX_OF_DAYS + 1].exists():
             return self._in_order()
         number = _MAX_TESTED if is_tested else self.page_num * self.list_per_page
