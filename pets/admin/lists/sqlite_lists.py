@@ -76,8 +76,8 @@ class SQLitePetChangeList(PetChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         in_order = self.queryset
-        if CREATED_DAYS in self.filters and in_order.query.extra_tables:
-            # The index of words would begin with the oldest pets, while most days that staff ask for are recent.
+        is_until_now = CREATED_DAYS in self.filters and not self.params.get("created_to")
+        if is_until_now and in_order.query.extra_tables:  # the index of words would begin with the oldest pets
             self.queryset = in_order.extra(order_by=["-pets_search.rowid"])
         super().get_results(request)
         self.queryset = in_order
