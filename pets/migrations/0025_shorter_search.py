@@ -3,8 +3,8 @@ from importlib import import_module
 
 from django.db import migrations
 
-# The search on SQLite without the positions of words in a text, which no search asks for, so that its index takes a
-# third of the space. In it, one list has all pets whose words have the same first one to eight letters. Without these
+# The search on SQLite without the positions of words in a text, which no search asks for and which took two thirds of
+# the index. In their place, one list has all pets whose words have the same first one to eight letters. Without these
 # lists, FTS5 would take three times as long as with positions to put together those of a frequent word. Without
 # positions it has no condition for a column. So each value of a filter begins with a character for private use, for
 # which words have a space.

@@ -47,8 +47,8 @@ class SearchPaginator(PetPaginator):
         rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]
         maximum = bounded_paginator.MAX_COUNTED
         # As text, because Python takes several times as long to make the text of a `uuid` as PostgreSQL does.
-        unordered = rows if rows.query.extra_order_by else rows.order_by()
-        found = [*unordered.values_list(Cast("pk", TextField()), flat=True)[: maximum + 1]]
+        counted = rows if rows.query.extra_order_by else rows.order_by()  # a list on SQLite can have an order for this
+        found = [*counted.values_list(Cast("pk", TextField()), flat=True)[: maximum + 1]]
         if len(found) > maximum:
             return MoreThan(maximum)
         keys: Any = found if connection.vendor == "sqlite" else RawSQL(_KEYS, [found])  # noqa: S611  # the SQL is constant
