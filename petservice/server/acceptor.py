@@ -43,8 +43,6 @@ class Acceptor:
         self._handshakes: set[Any] = set()
         # The number of turns in succession that have left connections waiting.
         self._late_turns = 0
-        for listener in self._listeners:
-            listener.setblocking(False)
 
     def listen(self) -> None:
         """Begin to accept connections, or pause if the limit is reached."""
@@ -102,7 +100,6 @@ class Acceptor:
             return
         self.open += 1
         self._of_address[address] += 1
-        accepted.setblocking(False)
         handshake = self._worker.loop.create_task(self._begin(accepted, client, partial(self._ended, address)))
         self._handshakes.add(handshake)
         handshake.add_done_callback(self._handshakes.discard)
