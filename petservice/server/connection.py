@@ -106,6 +106,8 @@ class Connection(asyncio.Protocol):
         if self.state is State.LINGERING:
             return
         if self.state is State.IDLE:
+            if data == b"\r\n":  # an empty line, which some clients send after a body and which begins no request
+                return
             self._enter(State.RECEIVING, limits.REQUEST_TIMEOUT)
             self._began = time.monotonic()
             self._is_head = data.startswith(b"HEAD ")

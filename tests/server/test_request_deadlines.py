@@ -35,6 +35,15 @@ def test_slow_clients_are_disconnected_and_do_not_affect_others(with_short_timeo
         assert client.is_closed(), name
 
 
+def test_empty_line_after_a_request_begins_no_other(with_short_timeout: Service) -> None:
+    with Client(with_short_timeout) as together, Client(with_short_timeout) as apart:
+        assert together.response_to(get("/v1/health"), b"\r\n").status == 200
+        assert apart.response_to(get("/v1/health")).status == 200
+        apart.send(b"\r\n")
+
+        assert together.is_closed() and apart.is_closed()
+
+
 def test_client_that_sends_one_byte_at_a_time_is_disconnected(with_short_timeout: Service) -> None:
     with Client(with_short_timeout) as client:
         sent = 0
