@@ -134,10 +134,10 @@ def _match(text: str) -> str:
     full_width = [word.translate(_FULL_WIDTH) for word in words]
     decomposed = [unicodedata.normalize("NFD", word) for word in words]
     forms = zip(*(_all_of(form, "*") for form in (words, full_width, decomposed)), strict=True)
-    usual = [" OR ".join(sorted({*one})) for one in forms]
-    as_typed = _all_of(words_of(text), "*") if not text.isascii() else []
+    usual = [" OR ".join(sorted({*one})) for one in forms if _NO_WORD not in one]
+    as_typed = [one for one in _all_of(words_of(text), "*") if one != _NO_WORD] if not text.isascii() else []
     either = " OR ".join(f"(({') AND ('.join(words)}))" for words in (usual, as_typed) if words)
-    return f"({either})"
+    return f"({either or _NO_WORD})"
 
 
 def _of_filters(tags: Sequence[str], filters: Iterable[str]) -> list[str]:
