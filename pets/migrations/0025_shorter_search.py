@@ -22,7 +22,7 @@ _ADD = f"INSERT INTO pets_search (rowid, words) VALUES (NEW.number, {_VALUES.for
 _REMOVE = f"""
     INSERT INTO pets_search (pets_search, rowid, words) VALUES ('delete', OLD.number, {_VALUES.format(row="OLD")});
 """
-_STATEMENTS = [
+STATEMENTS = [
     *(f"DROP TRIGGER pets_search_{event}" for event in ("insert", "delete", "update")),
     "DROP TABLE pets_search",
     """
@@ -43,7 +43,7 @@ _STATEMENTS = [
 
 def shorten(apps, schema_editor):
     if schema_editor.connection.vendor == "sqlite":
-        for statement in _STATEMENTS:
+        for statement in STATEMENTS:
             schema_editor.execute(statement, params=None)
 
 

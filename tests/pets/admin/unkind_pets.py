@@ -35,7 +35,7 @@ MANY = 11_200
 NAMES = (
     *("Rex", "rex", "  Rex  ", "Rexona", "T-Rex", "Ｒｅｘ", "New York", "newton", "Anna-Lena", "O'Neil a.c("),
     *("Żółw Łoś", "Große Straße", "STRASSE", "Épée", "E\N{COMBINING ACUTE ACCENT}pée", "İzmir", "50% off_"),
-    *("😀 kitten", "Барсик", "БАРСИК Рекс", "小明的狗", "たまちゃん", "हिन्दी", "สุนัข", "x" * 40 + "a", "x" * 40 + "b"),
+    *("🦊kitten 😀", "Барсик", "БАРСИК Рекс", "小明的狗", "たまちゃん", "हिन्दी", "สุนัข", "x" * 40 + "a", "x" * 40 + "b"),
     *("Ångström-Épée", "Φίλος", "Константинополь", "Ｒｅｘ Ⅱ"),
 )
 TAGS = (
