@@ -2,9 +2,9 @@ from importlib import import_module
 
 from django.db import migrations
 
-# SQLite knows no character that is newer than Unicode 6.1. It takes each of them for a letter, because it has to take
-# those of newer scripts for letters, so a search for Rex did not find the pet 🦊Rex. These are the code points, assigned
-# ones and others, of which this is true among those that separate words on PostgreSQL (0010_full_text_search.py).
+# SQLite knows no character that is newer than Unicode 6.1. It takes each of them for a letter, because those of newer
+# scripts have to be letters, so a search for Rex did not find the pet 🦊Rex. These are the code points, assigned ones
+# and others, of which this is true among those that separate words on PostgreSQL (0010_full_text_search.py).
 _SIGNS = (
     "2065-2069 20ba-20cf 23f4-23ff 2427-243f 244b-245f 2700-2700 2776-2793 2b4d-2b4f 2b5a-2bff 2e2f-2e2f 2e3c-2e7f "
     "fe00-fe0f 1f02c-1f02f 1f094-1f09f 1f0af-1f0b0 1f0bf-1f0c0 1f0d0-1f0d0 1f0e0-1f10f 1f12f-1f12f 1f16c-1f16f "

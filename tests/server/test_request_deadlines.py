@@ -41,7 +41,8 @@ def test_empty_line_after_a_request_begins_no_other(with_short_timeout: Service)
         assert apart.response_to(get("/v1/health")).status == 200
         apart.send(b"\r\n")
 
-        assert together.is_closed() and apart.is_closed()
+        assert together.is_closed()
+        assert apart.is_closed()
 
 
 def test_client_that_sends_one_byte_at_a_time_is_disconnected(with_short_timeout: Service) -> None:
