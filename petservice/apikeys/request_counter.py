@@ -12,9 +12,7 @@ from functools import cache
 from typing import Any
 
 from redis import Redis
-from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
-from redis.retry import Retry
 
 from petservice.monitoring.counters import count
 
@@ -55,7 +53,6 @@ class RequestCounter:
             url,
             socket_timeout=RESPONSE_TIMEOUT,
             socket_connect_timeout=RESPONSE_TIMEOUT,
-            retry=Retry(NoBackoff(), 0),  # a failed request is not retried
             protocol=2,  # version 3 has no advantage here and costs one more round trip per connection
         )
         self.script: Any = self.redis.register_script(_SCRIPT)
@@ -87,7 +84,5 @@ class RequestCounter:
         return math.ceil(microseconds / 1_000_000)
 
 
-@cache
-def counter(url: str) -> RequestCounter:
-    """Return the counter of this process for a Redis."""
-    return RequestCounter(url)
+# Returns the counter of this process for the URL of a Redis.
+counter = cache(RequestCounter)
