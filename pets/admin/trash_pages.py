@@ -23,7 +23,7 @@ from petservice.admin_pages.wording import first_names
 from petservice.configuration.time_zone import moment
 from petservice.db.folding import fold
 from petservice.journal.models import Event
-from petservice.journal.record_pages import history_of, history_page, page_of
+from petservice.journal.record_pages import history_of, page_of
 from petservice.journal.recording import add_event, type_of
 
 # Maximum number of words that a search compares. No name has as many, and SQLite rejects a thousand conditions.
@@ -127,7 +127,4 @@ class TrashAdmin(ReadOnlyPages):
         context = page_of(request, history) | {"title": "Deleted pet", "can_put_back": can_put_back}
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))
 
-    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Show the history of the pet."""
-        trashed = self.get_object(request, object_id)
-        return history_page(request, Pet._meta, trashed.record_id if trashed else "", None)
+    history_view: Any = change_view  # which shows the history

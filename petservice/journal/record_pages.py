@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db import connection
-from django.db.models import Exists, F, Model, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
@@ -70,7 +70,19 @@ class JournalPages(admin.ModelAdmin):
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show what happened to a record on all pages, newest first, also after its end."""
-        return history_page(request, self.opts, object_id, self.get_object(request, object_id))
+        obj, record_type = self.get_object(request, object_id), type_of(self.model)
+        items = history_of(record_type, object_id)
+        last = items.first()
+        if obj is None and last is None:
+            raise Http404
+        context = page_of(request, items) | {
+            "opts": self.opts,
+            "original": obj,
+            "record_name": obj or last,
+            "record_type": record_type,
+            "record_id": object_id,
+        }
+        return staff_page(request, "admin/journal/history.html", f"Change history: {obj or last}", context)
 
 
 def items_of(event: Event) -> QuerySet[Item]:
@@ -84,20 +96,3 @@ def page_of(request: HttpRequest, rows: QuerySet[Any]) -> dict[str, Any]:
     paginator = BoundedPaginator(rows, _PER_PAGE)
     page = paginator.get_page(request.GET.get("p"))
     return {"page": page, "page_range": paginator.get_elided_page_range(page.number)}
-
-
-def history_page(request: HttpRequest, opts: Any, record_id: str, obj: Model | None) -> HttpResponse:
-    """Return the page with the history of a record, which has ended if there is no object. Raises Http404."""
-    record_type = type_of(opts.model)
-    items = history_of(record_type, record_id)
-    last = items.first()
-    if obj is None and last is None:
-        raise Http404
-    context = page_of(request, items) | {
-        "opts": opts,
-        "original": obj,
-        "record_name": obj or last,
-        "record_type": record_type,
-        "record_id": record_id,
-    }
-    return staff_page(request, "admin/journal/history.html", f"Change history: {obj or last}", context)
