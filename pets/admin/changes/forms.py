@@ -27,7 +27,7 @@ from petservice.admin_pages.created_once import FormOnce
 from petservice.admin_pages.merging_form import MergingForm
 from petservice.configuration.time_zone import moment
 from petservice.journal.models import Event, Item
-from petservice.journal.sentences import changed, quoted
+from petservice.journal.sentences import changes_of_form, quoted
 
 # Maximum number of pets that one form adds: more are the work of an import.
 _MAX_ADDED = 100
@@ -56,8 +56,7 @@ def save_edit(model_admin: ModelAdmin, request: HttpRequest, pet: Pet, form: Pet
         before, after = (
             {name: values[name] for name in form.changed_data} for values in (form.initial, form.cleaned_data)
         )
-        sentences = [changed(name, before[name], value) for name, value in after.items()]
-        summary = f"“{pet}”: {' '.join(sentences)}"
+        summary = f"“{pet}”: {changes_of_form(form)}"
         changes = [change_of(pet, before, after)]
         event = add_event_of_change(request, Event.Kind.CHANGED, summary, changes, permission_to_change(request.user))
         messages.success(request, with_undo(model_admin, request, summary, event))
