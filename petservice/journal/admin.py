@@ -39,12 +39,10 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
         form = EventFilterForm(request.GET, label_suffix="")
         paged = page_of(request, form.events())
         users = get_user_model().objects.order_by("username").values_list("username", flat=True)
-        filters = {name: value for name, value in request.GET.items() if name in form.fields and value}
         events = Event.objects.filter(pk__in=[event.pk for event in paged["page"]]).select_related("undone_by")
         context = paged | {
             "opts": self.opts,
             "form": form,
-            "filters": filters,
             "events": events.with_record(),
             "max_exported": MAX_EXPORTED,
             "persons": [COMMAND, *users],

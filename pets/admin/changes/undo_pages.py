@@ -97,7 +97,6 @@ class UndoAdmin(ReadOnlyPages):
             until = change.at + RecentChange.UNDO_PERIOD
             context = page_of(request, items_of(change)) if may_see else {}
             context |= {"opts": self.opts, "event": change, "until": until, "changes": changes}
-            context["filters"] = {"_changelist_filters": request.GET.get("_changelist_filters", "")}
             return staff_page(request, "admin/pets/recentchange/undo.html", "Undo this change?", context)
         undone = undo.undo(request, change.pk) if change and request.method == "POST" else None
         if undone is None:
