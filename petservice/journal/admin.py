@@ -2,6 +2,7 @@
 
 from codecs import BOM_UTF8
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin, messages
@@ -46,6 +47,7 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
             "events": events.with_record(),
             "max_exported": MAX_EXPORTED,
             "persons": [COMMAND, *users],
+            "yesterday": timezone.localdate() - timedelta(days=1),
         }
         return staff_page(request, "admin/journal/event/change_list.html", "Audit", context)
 

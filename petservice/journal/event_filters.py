@@ -1,11 +1,6 @@
 """The filters of the audit, each combination of which reads a part of one index."""
 
-from datetime import timedelta
-from typing import Any
-from urllib.parse import urlencode
-
 from django import forms
-from django.utils import timezone
 from django.utils.text import format_lazy
 
 from petservice.admin_pages.filter_form import DayField, FilterForm
@@ -39,16 +34,3 @@ class EventFilterForm(FilterForm):
         items = Item.objects.filter(record_id=value("record_id"))
         of_record = items.values_list("event_id", *(f"event__{name}" for name in equal))
         return events.filter(pk__in=[pk for pk, *found in of_record if found == [*equal.values()]])
-
-    def shortcuts(self) -> list[tuple[str, str]]:
-        """Return the texts and the queries of frequent questions, which keep the person of the filters."""
-        today = timezone.localdate()
-        yesterday = today - timedelta(days=1)
-        chosen: dict[str, dict[str, Any]] = {
-            "Today": {"day_from": today},
-            "Yesterday": {"day_from": yesterday, "day_to": yesterday},
-            "Sold today": {"kind": Event.Kind.SOLD, "day_from": today},
-            "Sold yesterday": {"kind": Event.Kind.SOLD, "day_from": yesterday, "day_to": yesterday},
-        }
-        person = {"person": self.data["person"]} if self.data.get("person") else {}
-        return [(text, urlencode(person | filters)) for text, filters in chosen.items()]
