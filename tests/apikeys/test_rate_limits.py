@@ -183,4 +183,5 @@ def test_no_kind_of_connection_waits_long_and_tls_needs_a_trusted_certificate(ur
 
     timeout = request_counter.RESPONSE_TIMEOUT
     assert (connection.socket_timeout, connection.socket_connect_timeout) == (timeout, timeout)
+    assert connection.retry.get_retries() == 0
     assert getattr(connection, "cert_reqs", CERT_REQUIRED) == CERT_REQUIRED
