@@ -41,8 +41,7 @@ def test_empty_line_after_a_request_begins_no_other(with_short_timeout: Service)
         assert apart.response_to(get("/v1/health")).status == 200
         apart.send(b"\r\n")
 
-        assert together.is_closed()
-        assert apart.is_closed()
+        assert all(client.is_closed() for client in (together, apart))
 
 
 def test_client_that_sends_one_byte_at_a_time_is_disconnected(with_short_timeout: Service) -> None:
