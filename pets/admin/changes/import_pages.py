@@ -63,7 +63,8 @@ class UploadForm(forms.Form):
     file = forms.FileField(
         widget=forms.FileInput(attrs={"accept": ",".join(IMPORTED_FORMATS_BY_SUFFIX)}),
         help_text=(
-            f"Excel workbook (.xlsx), CSV, text or JSON, at most {filesizeformat(MAX_BYTES)} and {MAX_COUNTED:,} pets."
+            f"Excel workbook (.xlsx), CSV, text or JSON, at most {filesizeformat(MAX_BYTES)} and {MAX_COUNTED:,} pets. "
+            "Pictures are left out."
         ),
         validators=[
             FileExtensionValidator(
