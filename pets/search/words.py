@@ -130,14 +130,13 @@ def _match(text: str) -> str:
     """Return the condition of FTS5 for the words of a text."""
     # FTS5 folds no other forms of characters than the accents of Latin letters: neither full-width letters, nor that й
     # can be one character or two.
-    words = words_of(fold(text))
-    full_width = [word.translate(_FULL_WIDTH) for word in words]
-    decomposed = [unicodedata.normalize("NFD", word) for word in words]
-    forms = zip(*(_all_of(form, "*") for form in (words, full_width, decomposed)), strict=True)
-    usual = [" OR ".join(sorted({*one})) for one in forms if _NO_WORD not in one]
-    as_typed = [one for one in _all_of(words_of(text), "*") if one != _NO_WORD] if not text.isascii() else []
-    either = " OR ".join(f"(({') AND ('.join(words)}))" for words in (usual, as_typed) if words)
-    return f"({either or _NO_WORD})"
+    words = words_of(text)
+    folded = [fold(word) for word in words]
+    full_width = [word.translate(_FULL_WIDTH) for word in folded]
+    decomposed = [unicodedata.normalize("NFD", word) for word in folded]
+    found = _all_of([*words, *folded, *full_width, *decomposed], "*")
+    forms = [{*found[number :: len(words)]} - {_NO_WORD} for number in range(len(words))]
+    return " AND ".join(f"({' OR '.join(sorted(one))})" for one in forms if one) or _NO_WORD
 
 
 def _of_filters(tags: Sequence[str], filters: Iterable[str]) -> list[str]:
