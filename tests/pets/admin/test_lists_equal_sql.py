@@ -38,7 +38,7 @@ SEARCHES = (
     ),
     *("ork", "york x", "ÅNGSTRÖM épé", "ΦΊΛΟΣ", "Константинов", "😀 KIT", "Ⅱ rex", "nothing", "rex dog", "pip pig"),
     *("strass grosse", "СОБАК", "cat", " «CAT»! ", "ｃａｔ", "ＲＥＸ", "ÉCL", "eclair r", "épée", "epee", "izm", "İz"),
-    *("e\N{COMBINING ACUTE ACCENT}p", "йод", "zołw", "小明", "हिन्दी", "สุ", "犬", "- ' (", "50% o", "o neil"),
+    *("e\N{COMBINING ACUTE ACCENT}p", "йод", "zołw", "小明", "हिन्दी", "สุ", "犬", "- ' (", "50% o", "o neil", "강아"),
 )
 STATUSES = ("", "available", "pending", "sold")
 _TAGS = (

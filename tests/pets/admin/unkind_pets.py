@@ -36,7 +36,7 @@ NAMES = (
     *("Rex", "rex", "  Rex  ", "Rexona", "T-Rex", "Ｒｅｘ", "New York", "newton", "Anna-Lena", "O'Neil a.c("),
     *("Żółw Łoś", "Große Straße", "STRASSE", "Épée", "E\N{COMBINING ACUTE ACCENT}pée", "İzmir", "50% off_"),
     *("🦊kitten 😀", "Барсик", "БАРСИК Рекс", "小明的狗", "たまちゃん", "हिन्दी", "สุนัข", "x" * 40 + "a", "x" * 40 + "b"),
-    *("Ångström-Épée", "Φίλος", "Константинополь", "Ｒｅｘ Ⅱ"),
+    *("Ångström-Épée", "Φίλος", "Константинополь", "Ｒｅｘ Ⅱ", "\u1100\u1161\u11bc\u110b\u1161\u110c\u1175"),
 )
 TAGS = (
     *(None, "dog", "Dog", "r", "unknown", "cat", " cat ", "cat!", "«cat»", "ｃａｔ", "Éclair", "собака", "СОБАКА"),
