@@ -35,7 +35,7 @@ SQLITE_DROP = [
 ]
 
 # What separates words: everything in ASCII but letters and digits, punctuation, signs and pictures.
-_SEPARATORS = (
+SEPARATORS = (
     r"\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00a9\u00ab-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf\u00d7\u00f7"
     r"\u02d8-\u02dd\u060c\u061b\u061f\u0964\u0965\u2000-\u206f\u20a0-\u20cf\u2190-\u245f\u2500-\u2bff\u2e00-\u2e7f"
     r"\u3000-\u3004\u3008-\u3020\u3030\u303d-\u303f\u30fb\ufe00-\ufe0f\U0001f000-\U0001faff"
@@ -49,7 +49,7 @@ POSTGRESQL_CREATE = [
         SELECT coalesce(array_agg(left(word, 255)), '{{}}') FROM regexp_split_to_table(
             replace(replace(normalize(regexp_replace(
                 lower(normalize(words, NFKD)), '([a-z])[\u0300-\u036f]+', '\1', 'g'
-            ), NFKC), 'ß', 'ss'), 'ς', 'σ'), '[{_SEPARATORS}]+'
+            ), NFKC), 'ß', 'ss'), 'ς', 'σ'), '[{SEPARATORS}]+'
         ) AS word WHERE word <> ''
     $$
     """,
