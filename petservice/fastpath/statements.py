@@ -29,8 +29,7 @@ _INVENTORY = "SELECT {status}, SUM({count}) FROM {table} GROUP BY {status}"
 class Statements:
     """The statements that find an API key and read, for the engine of the database."""
 
-    def __init__(self, form: str = "{statement}") -> None:
-        """Put each statement that reads into a form, at `{statement}`, and the one that finds a key at `{key}`."""
+    def __init__(self) -> None:
         self._adapted_time = connection.ops.adapt_datetimefield_value
         key = names(APIKey)
         self.key = _KEY.format_map(key | {"sought": key["value"]})
@@ -40,15 +39,10 @@ class Statements:
         # The driver for PostgreSQL would make an object of each UUID. Danish, for example, sorts `aa` after `z`.
         as_text = '{}::text COLLATE "C"' if connection.features.has_native_uuid_field else "{}"
         pet["shown"] = ", ".join(as_text.format(pet[name]) for name in SHOWN)
-        self._pet, self._first_page, self._page, self._inventory = (
-            form.format(key=self.key, statement=statement)
-            for statement in (
-                _PETS.format_map({**pet, "condition": f"WHERE {pet['id']} = {pet['value']}"}),
-                _PETS.format_map({**pet, "condition": ""}),
-                _PETS.format_map({**pet, "condition": f"WHERE {pet['id']} > {pet['value']}"}),
-                _INVENTORY.format_map(names(InventoryCounter)),
-            )
-        )
+        self._pet = _PETS.format_map({**pet, "condition": f"WHERE {pet['id']} = {pet['value']}"})
+        self._first_page = _PETS.format_map({**pet, "condition": ""})
+        self._page = _PETS.format_map({**pet, "condition": f"WHERE {pet['id']} > {pet['value']}"})
+        self._inventory = _INVENTORY.format_map(names(InventoryCounter))
 
     def key_values(self, key: str) -> Sequence[Any]:
         """Return the parameters of `key`, the statement that finds an API key."""
