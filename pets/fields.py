@@ -24,10 +24,6 @@ def new_pet_id() -> str:
 class PetIDField(models.CharField):
     """A UUID that is a string in Python, in the API and on SQLite, and a native `uuid` on PostgreSQL."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        kwargs["max_length"] = 36
-        super().__init__(**kwargs)
-
     def db_type(self, connection: Any) -> str:
         return "uuid" if connection.features.has_native_uuid_field else "char(36)"
 
