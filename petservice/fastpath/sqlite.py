@@ -9,7 +9,7 @@ import atexit
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
@@ -18,14 +18,6 @@ from pets.models import IdempotencyRecord, Pet
 from petservice.fastpath.shared_writes import SharedWrites
 from petservice.fastpath.statements import Insert, Rows, Statements, names
 from petservice.fastpath.usual import UsualRequest
-
-
-class _Creation(NamedTuple):
-    """The parameters of a new pet, and those of the record of its Idempotency-Key, if it has one."""
-
-    pet_id: str
-    pet: Sequence[Any]
-    record: Sequence[Any] | None
 
 
 class SQLite:
@@ -76,14 +68,10 @@ class SQLite:
         key_id, may_write, prefix, name, is_usable = found
         if not (is_usable and may_write):
             return key_id, False
-        record = None
-        if idempotency_key is not None:
-            names_it = {"api_key_id": key_id, "key": idempotency_key, "pet_id": pet["id"]}
-            record = self._record.values(pet | names_it)
-        values = self._pet.values(pet | {"created_by": creator.of_key(prefix, name)})
-        return key_id, await self._creations.add(_Creation(pet["id"], values, record))
+        of_record = {"api_key_id": key_id, "key": idempotency_key, "pet_id": pet["id"]}
+        return key_id, await self._creations.add(pet | of_record | {"created_by": creator.of_key(prefix, name)})
 
-    async def _write(self, creations: list[_Creation]) -> Sequence[bool]:
+    async def _write(self, creations: list[dict[str, Any]]) -> Sequence[bool]:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._write_together, creations)
 
     def close(self) -> None:
@@ -96,15 +84,15 @@ class SQLite:
             self._writer.close()
         self._connection.close()
 
-    def _write_together(self, creations: Sequence[_Creation]) -> Sequence[bool]:
+    def _write_together(self, creations: list[dict[str, Any]]) -> Sequence[bool]:
         """Create pets in one transaction, and return for each whether it was created. Runs on the thread."""
         connection = self._writer = self._writer or _connect()
         try:
             connection.execute("BEGIN IMMEDIATE")
-            records = [creation.record for creation in creations if creation.record is not None]
+            records = [one for one in creations if one["key"] is not None]
             new = {pet_id for (pet_id,) in _insert(connection, self._record, records, self._once)} if records else ()
-            outcomes = [creation.record is None or creation.pet_id in new for creation in creations]
-            if pets := [creation.pet for creation, is_new in zip(creations, outcomes, strict=True) if is_new]:
+            outcomes = [one["key"] is None or one["id"] in new for one in creations]
+            if pets := [one for one, is_new in zip(creations, outcomes, strict=True) if is_new]:
                 _insert(connection, self._pet, pets)
             connection.execute("COMMIT")
         except BaseException:
@@ -121,11 +109,12 @@ def _connect() -> Any:
     return wrapper.connection
 
 
-def _insert(connection: Any, insert: Insert, rows: Sequence[Sequence[Any]], end: str = "") -> Rows:
-    """Insert rows, and return what the end of the statement says.
+def _insert(connection: Any, insert: Insert, given: list[dict[str, Any]], end: str = "") -> Rows:
+    """Insert rows with the given values, and return what the end of the statement says.
 
     They are one statement, because the full-text index writes its words at the end of each statement.
     """
+    rows = [insert.values(one) for one in given]
     places = ", ".join("?" for _ in rows[0])
     values = ", ".join([f"({places})"] * len(rows))
     statement = f"{insert.into} VALUES {values} {end}"
