@@ -27,10 +27,6 @@ class PetIDField(models.CharField):
     def db_type(self, connection: Any) -> str:
         return "uuid" if connection.features.has_native_uuid_field else "char(36)"
 
-    def get_db_converters(self, connection: Any) -> list[Any]:
-        # Other databases return strings already. Without a converter, a list of pets saves one call for each pet.
-        return [_as_text] if connection.features.has_native_uuid_field else []
-
     def to_python(self, value: Any) -> str | None:
         # PostgreSQL rejects other text with an error, but a lookup of such text must find nothing.
         if value is not None and not (isinstance(value, str) and is_id(value)):
@@ -43,7 +39,3 @@ class SoldAtField(models.DateTimeField):
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:
         return super().pre_save(model_instance, add) if add else models.F(self.attname)
-
-
-def _as_text(value: Any, expression: Any, connection: Any) -> str | None:
-    return None if value is None else str(value)

@@ -51,7 +51,7 @@ LEFT JOIN LATERAL ({key}) k ON true
 ON CONFLICT DO NOTHING RETURNING {pet_id}
 ), created AS (
 {pet} FROM sent WHERE may_create AND (idempotency_key IS NULL OR {id} IN (SELECT * FROM record)) RETURNING {id}
-) SELECT {id}::text, key_id, {id} IN (SELECT * FROM created) FROM sent"""
+) SELECT {id}, key_id, {id} IN (SELECT * FROM created) FROM sent"""
 
 
 class PostgreSQL:

@@ -21,8 +21,7 @@ Rows = list[tuple[Any, ...]]
 _KEY = """SELECT {id} AS id, {access} = 'write' AS may_write, {prefix} AS prefix, {name} AS name,
 {revoked_at} IS NULL AND ({expires_at} IS NULL OR {expires_at} > {value}) AND {environment} = {value}
 AND {requests_per_minute} IS NULL AS usable FROM {table} WHERE {digest} = {sought}"""
-# The name of the table, because the column of the result has the same name, and PostgreSQL would sort all pets by it.
-_PETS = "SELECT {shown} FROM {table} {condition} ORDER BY {table}.{id} LIMIT {value}"
+_PETS = "SELECT {shown} FROM {table} {condition} ORDER BY {id} LIMIT {value}"
 _INVENTORY = "SELECT {status}, SUM({count}) FROM {table} GROUP BY {status}"
 
 
@@ -36,9 +35,7 @@ class Statements:
         # The statement that finds the API key whose digest another part of the same statement has.
         self.key_of_sent = _KEY.format_map(key | {"sought": "sent.digest"})
         pet = names(Pet)
-        # The driver for PostgreSQL would make an object of each UUID. Danish, for example, sorts `aa` after `z`.
-        as_text = '{}::text COLLATE "C"' if connection.features.has_native_uuid_field else "{}"
-        pet["shown"] = ", ".join(as_text.format(pet[name]) for name in SHOWN)
+        pet["shown"] = ", ".join(pet[name] for name in SHOWN)
         self._pet = _PETS.format_map({**pet, "condition": f"WHERE {pet['id']} = {pet['value']}"})
         self._first_page = _PETS.format_map({**pet, "condition": ""})
         self._page = _PETS.format_map({**pet, "condition": f"WHERE {pet['id']} > {pet['value']}"})

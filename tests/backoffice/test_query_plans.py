@@ -224,7 +224,7 @@ def test_the_few_pets_of_one_filter_are_read_by_their_keys(
     for query in ("status__exact=sold&tag=bird", "q=rex&status__exact=available&o=-status"):
         queries = queries_about("pets_pet", admin_client, f"{PETS}?{query}")
 
-        counts = [plan_of(sql) for sql in queries if "COUNT(" in sql or "CAST(" in sql]
+        counts = [plan_of(sql) for sql in queries if "LIMIT 10001" in sql]
         assert len(counts) == 1, query
         assert "(id=?)" in counts[0], query
 

@@ -13,11 +13,15 @@ import psycopg
 from django.db import OperationalError, transaction
 from django.db.backends.postgresql import base, schema
 from psycopg.errors import DeadlockDetected
+from psycopg.types.string import TextLoader
 
 from petservice.db.backend import Batches, RecordingSchemaEditor, time_limit
 from petservice.monitoring.database_calls import database_call
 
 logger = logging.getLogger(__name__)
+
+# Ids are texts (pets.fields). To make a text of an object for each one would take a third of a long list.
+psycopg.adapters.register_loader("uuid", TextLoader)
 
 # What the service needs. The server, the database or the role can have other defaults. psycopg reads times in the
 # ISO style only, and with other isolation levels PostgreSQL ends statements that run at the same time. Without the last
