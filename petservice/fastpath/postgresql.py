@@ -58,7 +58,7 @@ class PostgreSQL:
     """The database of one worker process."""
 
     def __init__(self) -> None:
-        self._statements = Statements()
+        self._statements = Statements(_READ)
         self._pet, record = Insert(Pet), Insert(IdempotencyRecord)
         pet, of_record = names(Pet), names(IdempotencyRecord)
         created_by = creator.of_key("' || prefix || '", "' || key_name || '")
@@ -82,8 +82,7 @@ class PostgreSQL:
 
         Returns None if the key is unknown.
         """
-        statement, values = self._statements.reading(request)
-        sql = _READ.format(key=self._statements.key, statement=statement)
+        sql, values = self._statements.reading(request)
         rows = await self._reading.rows(sql, (*self._statements.key_values(key), *values), is_read=True)
         if not rows:
             return None

@@ -28,7 +28,8 @@ _INVENTORY = "SELECT {status}, SUM({count}) FROM {table} GROUP BY {status}"
 class Statements:
     """The statements that find an API key and read, for the engine of the database."""
 
-    def __init__(self) -> None:
+    def __init__(self, form: str = "{statement}") -> None:
+        """Put each statement that reads into a form, at `{statement}`, and the one that finds a key at `{key}`."""
         self._adapted_time = connection.ops.adapt_datetimefield_value
         key = names(APIKey)
         self.key = _KEY.format_map(key | {"sought": key["value"]})
@@ -36,10 +37,15 @@ class Statements:
         self.key_of_sent = _KEY.format_map(key | {"sought": "sent.digest"})
         pet = names(Pet)
         pet["shown"] = ", ".join(pet[name] for name in SHOWN)
-        self._pet = _PETS.format_map({**pet, "condition": f"WHERE {pet['id']} = {pet['value']}"})
-        self._first_page = _PETS.format_map({**pet, "condition": ""})
-        self._page = _PETS.format_map({**pet, "condition": f"WHERE {pet['id']} > {pet['value']}"})
-        self._inventory = _INVENTORY.format_map(names(InventoryCounter))
+        self._pet, self._first_page, self._page, self._inventory = (
+            form.format(key=self.key, statement=statement)
+            for statement in (
+                _PETS.format_map({**pet, "condition": f"WHERE {pet['id']} = {pet['value']}"}),
+                _PETS.format_map({**pet, "condition": ""}),
+                _PETS.format_map({**pet, "condition": f"WHERE {pet['id']} > {pet['value']}"}),
+                _INVENTORY.format_map(names(InventoryCounter)),
+            )
+        )
 
     def key_values(self, key: str) -> Sequence[Any]:
         """Return the parameters of `key`, the statement that finds an API key."""
