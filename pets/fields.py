@@ -25,6 +25,7 @@ class PetIDField(models.CharField):
     """A UUID that is a string in Python, in the API and on SQLite, and a native `uuid` on PostgreSQL."""
 
     def db_type(self, connection: Any) -> str:
+        # petservice.db.postgresql reads a `uuid` as text.
         return "uuid" if connection.features.has_native_uuid_field else "char(36)"
 
     def to_python(self, value: Any) -> str | None:

@@ -21,6 +21,7 @@ from petservice.monitoring.database_calls import database_call
 logger = logging.getLogger(__name__)
 
 # Ids are texts (pets.fields). To make a text of an object for each one would take a third of a long list.
+# The values of Django's UUIDField are texts on PostgreSQL, too; compare them by str().
 psycopg.adapters.register_loader("uuid", TextLoader)
 
 # What the service needs. The server, the database or the role can have other defaults. psycopg reads times in the
