@@ -21,7 +21,7 @@ from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.mixins import ReadOnlyPages
 from petservice.admin_pages.wording import first_names
 from petservice.configuration.time_zone import moment
-from petservice.db.folding import fold
+from petservice.db.folding import fold, without_accents
 from petservice.journal.models import Event
 from petservice.journal.record_pages import history_of, page_of
 from petservice.journal.recording import add_event, type_of
@@ -74,8 +74,13 @@ class TrashAdmin(ReadOnlyPages):
         words = {*fold(search_term).split()}
         if len(words) > _MAX_WORDS:
             return queryset.none(), False
-        # An older version, which may still run during an upgrade, folds no names.
-        either = (Q(folded_name__contains=word) | Q(folded_name=None, record_name__icontains=word) for word in words)
+        # Earlier versions, which may still run during an upgrade, kept accents, or folded no names.
+        either = (
+            Q(folded_name__contains=without_accents(word))
+            | Q(folded_name__contains=word)
+            | Q(folded_name=None, record_name__icontains=word)
+            for word in words
+        )
         return queryset.filter(*either), False
 
     # Permissions.

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED, BoundedChangeList, BoundedPaginator
-from petservice.db.folding import fold
+from petservice.db.folding import without_accents
 
 
 class BoundedSearch(admin.ModelAdmin):
@@ -25,11 +25,11 @@ class BoundedSearch(admin.ModelAdmin):
 
         The words are compared here, because SQLite ignores the case of ASCII letters only.
         """
-        if not (words := fold(search_term).split()):
+        if not (words := without_accents(search_term).split()):
             return queryset, False
         rows = queryset.prefetch_related(None).values_list("pk", *self.get_search_fields(request)).iterator()
         # No word has a line break.
-        folded = ((pk, fold("\n".join(texts))) for pk, *texts in rows)
+        folded = ((pk, without_accents("\n".join(texts))) for pk, *texts in rows)
         found = (pk for pk, text in folded if all(word in text for word in words))
         return queryset.filter(pk__in=[*islice(found, MAX_COUNTED + 1)]), False
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from petservice.client_address import address_of
 from petservice.db.backend import backend
-from petservice.db.folding import fold
+from petservice.db.folding import without_accents
 from petservice.journal.models import Event, Item
 
 # The account name of events that a management command caused.
@@ -97,7 +97,7 @@ def _add_items(event: Event, changes: Sequence[Change]) -> None:
     until = connection.ops.adapt_datetimefield_value(event.at + Item.TRASH_PERIOD)
     rows = [
         (event.pk, pk, name[:255], _json(before), _json(after), *others)
-        + ((until, fold(name)) if before and after is None else (None, None))
+        + ((until, without_accents(name)) if before and after is None else (None, None))
         for pk, name, before, after, *others in changes
     ]
     # Ten thousand model instances would take longer than the statement.

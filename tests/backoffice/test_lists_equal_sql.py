@@ -21,12 +21,12 @@ from tests.backoffice import unkind_records
 from tests.backoffice.clock import Clock
 from tests.backoffice.pages import csv_rows
 from tests.backoffice.unkind_records import DAY
-from tests.pets.admin.list_model import difference, folded, ordered
+from tests.pets.admin.list_model import difference, ordered, plain
 from tests.pets.admin.pet_pages import listed
 
 ZONE = "Africa/Cairo"
 SEARCHES = (
-    *("", "acme", "SHOP acme", "strasse", "straße", "żółw", "барс", "rex", "明", "nothing"),
+    *("", "acme", "SHOP acme", "strasse", "straße", "zołw", "ŻÓŁW", "барс", "rex", "明", "nothing"),
     *("50% o", "_", "\\", "(a.c"),
 )
 KEYS, ACCOUNTS, AUDIT = (
@@ -37,8 +37,8 @@ Query = dict[str, str]
 
 def contains_each_word(search: str, texts: Iterable[str]) -> bool:
     """Return whether one of the texts has the word, for each word of a search."""
-    own = [folded(text) for text in texts]
-    return all(any(word in text for text in own) for word in folded(search).split())
+    own = [plain(text) for text in texts]
+    return all(any(word in text for text in own) for word in plain(search).split())
 
 
 def assert_equal(client: Client, url: str, queries: Iterable[Query], expected: Callable[[Query], list[Any]]) -> None:
