@@ -119,7 +119,7 @@ class ColumnMapping:
         else:
             return columns
         own = f"columns, separated by commas, semicolons or tabs, out of {', '.join(COLUMNS)}"
-        raise BrokenFileError(number, f"the first line must name the {own}; {problem}")
+        raise BrokenFileError(number, f"this line must name the {own}; {problem}")
 
 
 OWN = ColumnMapping()
@@ -139,7 +139,7 @@ def values(rows: Rows, mapping: ColumnMapping) -> Values:
             yield number, row
             continue
         if filled := [position for position in unnamed if VISIBLE.search(row[position])]:
-            yield number, f"column {filled[0] + 1} has no name: write one into the first line, or empty the column."
+            yield number, f"column {filled[0] + 1} has no name: write one above it, or empty the column."
             continue
         found = dict(zip(columns, row, strict=True))
         found.pop("", None)

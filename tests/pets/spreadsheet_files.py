@@ -40,7 +40,7 @@ READ: dict[str, tuple[str, Pets]] = {
     ),
 }
 
-NO_NAME = "column 3 has no name: write one into the first line, or empty the column."
+NO_NAME = "column 3 has no name: write one above it, or empty the column."
 SHAPE = 'the file must be an array of pets, or have one pet on each line, for example {"name": "Rex"}.'
 ENDS = "not JSON (unexpected end of data at character "
 
@@ -50,7 +50,7 @@ REJECTED: dict[str, tuple[str, str, list[tuple[int, str]]]] = {
     "text with another separator": (
         "sep=|\nname|tag\nMordka|cat|3\n",
         "csv",
-        [(3, "3 cells, where the first line has 2: text with a vertical bar in it must be in quotes.")],
+        [(3, "3 cells, where the line with the names has 2: text with a vertical bar in it must be in quotes.")],
     ),
     "a blank before a quote": (
         'name,tag\n"Mordka","cat"\n"Misio, old", "dog"\n',

@@ -40,8 +40,8 @@ _MAX_ERRORS = 20
 
 class Command(DatabaseCommand):
     help = (
-        f"Import pets in one transaction. The first row of a table names the columns. JSON is an array, or one object "
-        f"per line. Columns, or fields of JSON: {', '.join(COLUMNS)}. Only name is required."
+        "Import pets in one transaction. JSON is an array, or one object per line. "
+        f"Columns, or fields of JSON: {', '.join(COLUMNS)}. Only name is required."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -65,7 +65,7 @@ class Command(DatabaseCommand):
             metavar="WORD=STATUS",
             help="The meaning of the words of a table for statuses, for example adopted=sold.",
         )
-        parser.add_argument("--dates", choices=DATES, help="How a table writes days, in the time zone of the service.")
+        parser.add_argument("--dates", choices=DATES, help="How a table writes days, in the time zone of the store.")
         parser.add_argument("--skip-unnamed", action="store_true", help="Leave out the rows of a table without a name.")
         parser.add_argument("--sheet", default="", help="The sheet of a workbook, instead of the first visible one.")
         parser.add_argument(

@@ -51,11 +51,11 @@ OF_ONE_KIND = "Only a workbook takes --sheet, and only a text takes --encoding."
 @pytest.mark.parametrize(
     ("content", "name", "options", "error"),
     [
-        (TABLE, "pets.csv", (), "line 3: the first line must name the columns"),
+        (TABLE, "pets.csv", (), "line 3: this line must name the columns"),
         (TABLE, "pets.csv", ("--columns", "Name=name"), "line 3: there is no column 'Name', or more than one."),
         ("Art;Art\nRex;dog\n", "pets.csv", ("--columns", "Art=name"), "line 1: there is no column 'Art', or more than"),
-        (TABLE, "pets.csv", ("--columns", "Art=tag"), "line 3: the first line must name the columns"),
-        (TABLE, "pets.csv", ("--columns", "Rufname=name", "Art=name"), "line 3: the first line must name the columns"),
+        (TABLE, "pets.csv", ("--columns", "Art=tag"), "line 3: this line must name the columns"),
+        (TABLE, "pets.csv", ("--columns", "Rufname=name", "Art=name"), "line 3: this line must name the columns"),
         (TABLE, "pets.csv", MEANINGS, "line 4: created_at must be a time"),
         (TABLE, "pets.csv", (*MEANINGS, *OTHERS[:-1]), "line 5: name is required."),
         *((JSON, "pets.json", given, FOR_TABLES) for given in (MEANINGS, OTHERS[:3], OTHERS[3:5], OTHERS[5:])),
