@@ -76,5 +76,5 @@ class APIKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[misc]  # unt
             "type": "apiKey",
             "in": "header",
             "name": HEADER,
-            "description": "An API key, `pets_<environment>_…`, from the service's operator. Send it over HTTPS only.",
+            "description": "An API key, `pets_<environment>_…`, from the service's staff. Send it over HTTPS only.",
         }
