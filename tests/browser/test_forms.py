@@ -187,6 +187,17 @@ def test_a_preview_of_unchanged_pets_fits_a_phone(staff_page: Page, site: Servic
     assert staff_page.evaluate("document.documentElement.scrollWidth") == 390
 
 
+def test_a_column_can_be_left_out_without_answers_about_its_words(staff_page: Page, tmp_path: Path) -> None:
+    file = tmp_path / "pets.csv"
+    file.write_text("name,status\nRex,in cage 4\n")
+    staff_page.goto("/admin/pets/pet/import/")
+    staff_page.get_by_label("File").set_input_files(file)
+    staff_page.get_by_role("button", name="Preview").click()
+    staff_page.get_by_label("status", exact=True).select_option("Leave out")
+    staff_page.get_by_role("button", name="Preview").click()
+    expect(staff_page.get_by_role("button", name="Confirm import")).to_be_visible()
+
+
 def test_all_choices_have_the_colour_of_the_service(staff_page: Page) -> None:
     staff_page.goto("/admin/accounts/account/add/")
     link = staff_page.locator(".breadcrumbs a").first.evaluate(COLOURS)[0]

@@ -91,6 +91,14 @@ class Table:
         return replace(mapping, columns=self.likely_columns(), header=header)
 
 
+def _name_of(question: str, text: str) -> str:
+    """Return the name of the field of a question about a text.
+
+    Texts are no names of fields, and after a change of the columns, a number would mean another word or other rows.
+    """
+    return f"{question}-{sha256(text.encode()).hexdigest()[:16]}"
+
+
 class QuestionsForm(forms.Form):
     """A form with a field for each column, and for each question that the chosen columns raise, with proposals."""
 
@@ -142,8 +150,7 @@ class QuestionsForm(forms.Form):
                 words.setdefault(word, []).append(number)
         self._words = {}
         for word, lines in words.items() if len(words) <= _MAX_WORDS else ():
-            # Words are no names of fields, and a number would mean another word after a change of the column.
-            name = self._words[word] = f"status-{sha256(word.encode()).hexdigest()[:16]}"
+            name = self._words[word] = _name_of("status", word)
             text = f"{len(lines):,} row{'s' * (len(lines) > 1)}: line {first_names(lines, _MAX_EXAMPLES)}"
             error = {"required": "Choose the status that this word means."}
             field = forms.ChoiceField(choices=_STATUSES, label=f"Status “{word}”", help_text=text, error_messages=error)
@@ -174,12 +181,13 @@ class QuestionsForm(forms.Form):
             for number, row in self.table.rows
             if not VISIBLE.search(row[n])
         ]
+        self._unnamed = _name_of("skip_unnamed", "\0".join(found))
         if found:
             label = f"Leave out {len(found):,} row{'s' * (len(found) > 1)} without a name"
             error = {"required": "Tick this, or write the names into the file and upload it again."}
             text = first_names(found, _MAX_UNNAMED)
             field = forms.BooleanField(label=label, error_messages=error, help_text=text)
-            self._add("skip_unnamed", field, self._mapping.skip_unnamed)
+            self._add(self._unnamed, field, self._mapping.skip_unnamed)
 
     def clean(self) -> dict[str, Any]:
         columns = [column for column in self._sent_columns(self.cleaned_data) if column]
@@ -198,6 +206,6 @@ class QuestionsForm(forms.Form):
             columns=self._sent_columns(values),
             statuses={**self._mapping.statuses} | {word: values[name] for word, name in self._words.items()},
             dates=values.get("dates", ""),
-            skip_unnamed=values.get("skip_unnamed", False),
+            skip_unnamed=values.get(self._unnamed, False),
             is_headerless=values.get("is_headerless", False),
         )

@@ -40,6 +40,11 @@ def choice(page: Any, label: str) -> str:
     return answers(page)[name]
 
 
+def ticked(page: Any) -> dict[str, str]:
+    """Return the answer that leaves out the rows without a name that the page lists."""
+    return dict.fromkeys(re.findall(r'name="(skip_unnamed[\w-]*)"', text_of(page)), "on")
+
+
 def test_known_words_are_proposed(staff: Client) -> None:
     for header in (
         "Pet name;Species;Status;Date added",
@@ -187,7 +192,7 @@ def test_rows_without_a_name_are_listed_and_can_be_left_out(staff: Client) -> No
 
     page = send(staff, page)
     assert "Tick this, or write the names into the file and upload it again." in text_of(page)
-    preview = send(staff, page, skip_unnamed="on")
+    preview = send(staff, page, **ticked(page))
 
     assert [row[:3] for row in cells(preview)] == [["2", "New", "*charlie"], ["5", "New", "*morgan"]]
     assert "Rows without a name are left out." in text_of(preview)
@@ -196,6 +201,16 @@ def test_rows_without_a_name_are_listed_and_can_be_left_out(staff: Client) -> No
     assert "x" * 80 not in many
     assert "and 80 more" in many
     assert "Leave out 100 rows without a name" in many
+
+
+def test_leaving_out_rows_without_a_name_leaves_out_none_of_another_column(staff: Client) -> None:
+    page = upload(staff, "name,Spitzname\nRex,Rexi\n,Mimi\nKim,\n")
+
+    page = send(staff, page, column_0="", column_1="name", **ticked(page))
+
+    assert "line 4: Kim" in text_of(page)
+    assert cells(page) == []
+    assert [row[:3] for row in cells(send(staff, page, **ticked(page)))] == [["2", "New", "Rexi"], ["3", "New", "Mimi"]]
 
 
 def test_ids_of_pets_stay_and_foreign_ones_are_left_out_with_a_word(staff: Client) -> None:
