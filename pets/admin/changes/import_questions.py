@@ -94,7 +94,7 @@ class Table:
 def _name_of(question: str, text: str) -> str:
     """Return the name of the field of a question about a text.
 
-    Texts are no names of fields, and after a change of the columns, a number would mean another word or other rows.
+    Texts are no names of fields, and one name for several texts would give the answer about a column to another one.
     """
     return f"{question}-{sha256(text.encode()).hexdigest()[:16]}"
 
@@ -159,6 +159,7 @@ class QuestionsForm(forms.Form):
     def _ask_dates(self, texts: list[str]) -> None:
         """Ask how the times without an offset from UTC are written, by the ways that fit most of them, if any."""
         foreign = [*dict.fromkeys(text for text in texts if not exact_time(text))]
+        self._dates = _name_of("dates", "\0".join(foreign))
         fitting = {name: sum(in_utc(text, name) is not None for text in foreign) for name in DATES}
         most = max(fitting.values())
         dates = [name for name, number in fitting.items() if number == most > 0]
@@ -171,7 +172,7 @@ class QuestionsForm(forms.Form):
             text = f"Such as {first_names(foreign, _MAX_EXAMPLES)}, in the time zone of this service."
             label, error = "How are the days written?", {"required": "Choose how this file writes days."}
             field = forms.ChoiceField(choices=choices, label=label, help_text=text, error_messages=error)
-            self._add("dates", field, self._mapping.dates if self._mapping.dates in dates else choices[0][0])
+            self._add(self._dates, field, self._mapping.dates if self._mapping.dates in dates else choices[0][0])
 
     def _ask_unnamed(self, positions: list[int]) -> None:
         """Ask whether to leave out the rows without a name."""
@@ -205,7 +206,7 @@ class QuestionsForm(forms.Form):
             self._mapping,
             columns=self._sent_columns(values),
             statuses={**self._mapping.statuses} | {word: values[name] for word, name in self._words.items()},
-            dates=values.get("dates", ""),
+            dates=values.get(self._dates, ""),
             skip_unnamed=values.get(self._unnamed, False),
             is_headerless=values.get("is_headerless", False),
         )
