@@ -40,9 +40,9 @@ def choice(page: Any, label: str) -> str:
     return answers(page)[name]
 
 
-def asked(page: Any, question: str) -> str:
-    """Return the name of the field of a question, or of the first one with this beginning."""
-    return re.findall(rf'name="({question}[\w-]*)"', text_of(page))[0]
+def question(page: Any, beginning: str) -> str:
+    """Return the name of the first field of a question with this beginning."""
+    return re.findall(rf'name="({beginning}[\w-]*)"', text_of(page))[0]
 
 
 def test_known_words_are_proposed(staff: Client) -> None:
@@ -82,8 +82,7 @@ def test_the_answers_are_proposed_for_the_next_file_with_the_same_header(staff: 
     page = upload(staff, file.format("Rex"))
     assert answers(page)["column-0"] == ""
     page = send(staff, page, column_0="name", column_1="tag", column_2="status")
-    (word,) = (name for name in answers(page) if name.startswith("status-"))
-    page = send(staff, page, **{word: "sold"})
+    page = send(staff, page, **{question(page, "status-"): "sold"})
     for kept in Upload.objects.all():
         kept.mapping["answer_of_the_next_version"] = "x"
         kept.save()
@@ -142,42 +141,34 @@ def test_a_status_with_nul_is_not_asked_for_and_rejected(staff: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("days", "proposed", "expected"),
+    ("days", "is_asked", "way", "expected"),
     [
-        (["2024-11-02", "2024-11-02 10:30"], "year-month-day", "2024-11-02"),
-        (["2024/11/02", "2024/11/02 10:30"], "year/month/day", "2024-11-02"),
-        (["02.11.2024"], "day.month.year", "2024-11-02"),
-        (["31/12/2024 6:10 PM", "02/11/2024"], "day/month/year", "2024-12-31"),
-        (["12/31/2024"], "month/day/year", "2024-12-31"),
+        (["2024-11-02", "2024-11-02 10:30"], False, "year-month-day", "2024-11-02"),
+        (["2024/11/02", "2024/11/02 10:30"], False, "year/month/day", "2024-11-02"),
+        (["02.11.2024"], False, "day.month.year", "2024-11-02"),
+        (["31/12/2024 6:10 PM", "02/11/2024"], False, "day/month/year", "2024-12-31"),
+        (["12/31/2024"], False, "month/day/year", "2024-12-31"),
         # As LibreOffice and browsers show days.
-        (["02.11.24", "02.11.24 18:10", '"2.11.2024, 18:10:05"'], "day.month.year", "2024-11-02"),
-        (["11/02/24", "11/25/24 06:10 PM"], "month/day/year", "2024-11-02"),
-        (["02/11/2024", "2024-11-02"], "", "2024-02-11"),
+        (["02.11.24", "02.11.24 18:10", '"2.11.2024, 18:10:05"'], False, "day.month.year", "2024-11-02"),
+        (["11/02/24", "11/25/24 06:10 PM"], False, "month/day/year", "2024-11-02"),
+        (["02/11/2024", "2024-11-02"], True, "month/day/year", "2024-02-11"),
+        (["24-10-15 18:10", "24-11-02"], True, "yy-mm-dd", "2024-10-15"),
     ],
 )
-def test_the_days_are_read_as_chosen(staff: Client, days: list[str], proposed: str, expected: str) -> None:
+def test_the_days_are_read_as_chosen(staff: Client, days: list[str], is_asked: bool, way: str, expected: str) -> None:
     page = upload(staff, "name,created_at\n" + "".join(f"Rex,{day}\n" for day in days))
-    assert answers(page)[asked(page, "dates")] == proposed
+    assert answers(page)[question(page, "dates")] == ("" if is_asked else way)
 
-    if not proposed:
+    if is_asked:
         assert "Choose how this file writes days." in text_of(send(staff, page))
-    confirm(staff, send(staff, page, **{asked(page, "dates"): proposed or "month/day/year"}))
+    confirm(staff, send(staff, page, **{question(page, "dates"): way}))
 
     assert f"{Pet.objects.order_by('pk')[0].created_at:%Y-%m-%d}" == expected
 
 
-def test_whether_a_year_of_two_digits_is_first_or_last_is_asked_and_not_guessed(staff: Client) -> None:
-    page = upload(staff, "name,created_at\nRex,24-11-02\nTom,24-10-15 18:10\n")
-    assert answers(page)[asked(page, "dates")] == ""
-
-    confirm(staff, send(staff, page, **{asked(page, "dates"): "yy-mm-dd"}))
-
-    assert [f"{pet.created_at:%Y-%m-%d}" for pet in Pet.objects.order_by("pk")] == ["2024-11-02", "2024-10-15"]
-
-
 def test_a_day_that_is_written_in_another_way_than_the_others_is_the_only_error(staff: Client) -> None:
     page = upload(staff, "name,created_at\nRex,25.11.2026\nTom,unknown\nMia,26.11.2026 18:10\n")
-    assert answers(page)[asked(page, "dates")] == "day.month.year"
+    assert answers(page)[question(page, "dates")] == "day.month.year"
 
     (error,) = re.findall("Line .*: created_at .*", text_of(send(staff, page)))
 
@@ -192,7 +183,7 @@ def test_rows_without_a_name_are_listed_and_can_be_left_out(staff: Client) -> No
 
     page = send(staff, page)
     assert "Tick this, or write the names into the file and upload it again." in text_of(page)
-    preview = send(staff, page, **{asked(page, "skip_unnamed"): "on"})
+    preview = send(staff, page, **{question(page, "skip_unnamed"): "on"})
 
     assert [row[:3] for row in cells(preview)] == [["2", "New", "*charlie"], ["5", "New", "*morgan"]]
     assert "Rows without a name are left out." in text_of(preview)
@@ -208,8 +199,8 @@ def test_an_answer_about_a_column_is_none_about_another_one(staff: Client) -> No
     columns = {"column_0": "", "column_1": "name", "column_2": "", "column_3": "created_at"}
     for shown in ("line 3: Mimi", "Such as 01/02/2026"), ("line 4: Kim", "Such as 03/04/2026"):
         assert [text in text_of(page) for text in shown] == [True, True]
-        assert (answers(page)[asked(page, "dates")], cells(page)) == ("", [])
-        page = send(staff, page, **columns, **{asked(page, "skip"): "on", asked(page, "dates"): "month/day/year"})
+        assert (answers(page)[question(page, "dates")], cells(page)) == ("", [])
+        page = send(staff, page, **columns, **{question(page, "skip"): "on", question(page, "dates"): "month/day/year"})
 
     assert [row[:3] for row in cells(page)] == [["2", "New", "Rexi"], ["3", "New", "Mimi"]]
 
