@@ -57,7 +57,7 @@ def spellings_in_use(text: str) -> list[str]:
     One query for each character finds which spellings of this character follow those of the characters before it.
     """
     wanted, forms = found_tag(text), _forms()
-    tags: dict[str, str] = {}
+    tags = _first_tags([text])  # also with characters that have no other form here, such as ㈱
     reached = {"": 0}  # the spellings of a beginning of the text that begin tags, with the length of this beginning
     while reached:
         following: dict[str, int] = {}
