@@ -16,7 +16,7 @@ from petservice.api.validators import is_id
 from petservice.db.folding import fold
 
 # The conditions for the index of words that triggers write (pets/migrations/0010_full_text_search.py, and
-# 0025_shorter_search.py and 0026_signs_in_search.py on SQLite, 0027_signs_before_forms.py on PostgreSQL).
+# 0025_shorter_search.py on SQLite, and 0028_all_signs_in_search.py).
 _HAS_WORDS = "pets_pet.search @@ pets_search_query(%s)"
 # The sign + rules out another order of the steps.
 _FOUND_BY_WORDS = "pets_search MATCH %s AND pets_pet.number = +pets_search.rowid"

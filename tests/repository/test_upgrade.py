@@ -151,6 +151,21 @@ def test_the_journal_has_what_the_last_release_writes_while_the_migration_begins
 
 @pytest.mark.long
 @only_on_postgresql
+def test_a_pet_that_is_being_written_while_the_search_changes_is_found_by_it(tmp_path: Path) -> None:
+    with fresh_database_url(tmp_path) as url, ThreadPoolExecutor(1) as pool:
+        (service := stopped_service(tmp_path, url)).manage("migrate", "pets", "0025")
+        with psycopg.connect(url) as writer:
+            columns, values = "id, name, status, created_at", "gen_random_uuid(), '№5', 'sold', now()"
+            writer.execute(f"INSERT INTO pets_pet ({columns}) VALUES ({values})")
+            migration = pool.submit(service.manage, "migrate", "pets")
+            waiting = "SELECT 1 FROM pg_locks WHERE relation = 'pets_pet'::regclass AND NOT granted"
+            wait_until(lambda: writer.execute(waiting).fetchall() or migration.done())
+        migration.result()
+        assert service.execute("SELECT search::text FROM pets_pet") == [("'5'",)]
+
+
+@pytest.mark.long
+@only_on_postgresql
 def test_a_migration_outside_a_transaction_that_was_not_recorded_is_repeated(tmp_path: Path, migrated_url: str) -> None:
     with fresh_database_url(tmp_path) as url:
         load_released(url)
