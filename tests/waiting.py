@@ -11,8 +11,10 @@ def wait_until(condition: Callable[[], object], seconds: float = 120) -> None:
 
     The default is long, because on a busy machine a service may start after half a minute.
     """
-    deadline = time.monotonic() + seconds
+    began = time.monotonic()
     while not (value := condition()):
-        if time.monotonic() > deadline:
+        waited = time.monotonic() - began
+        if waited > seconds:
             pytest.fail(f"not within {seconds} seconds; the last value is {value!r}")
-        time.sleep(0.02)  # between two checks of the condition
+        # Longer, the longer it takes, because many conditions are requests to a service, which take processor time.
+        time.sleep(min(0.02 + waited / 10, 0.1))
