@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 import re
 import secrets
 import subprocess
@@ -169,13 +168,11 @@ def test_the_service_runs_without_a_collector_whose_variables_cannot_be_used(tmp
     assert f"A collector gets nothing, check the variables {wrong.partition('_')[0]}_" in service.log.read_text()
 
 
-@pytest.mark.parametrize("endpoint", ["", "http://127.0.0.1:9"])
-def test_nothing_is_loaded_unless_it_is_configured(endpoint: str) -> None:
+def test_nothing_is_loaded_unless_it_is_configured() -> None:
     code = "import sys; from petservice import wsgi; wsgi.telemetry.start(); print(*sys.modules)"
-    variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "SENTRY_DSN": endpoint and "http://public@127.0.0.1:9/1"}
-    loaded = subprocess.run([sys.executable, "-c", code], env=os.environ | variables, capture_output=True, check=True)
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
 
-    assert {name in loaded.stdout.split() for name in (b"opentelemetry", b"sentry_sdk")} == {bool(endpoint)}
+    assert not {b"opentelemetry", b"sentry_sdk"} & {*loaded.stdout.split()}
 
 
 @pytest.mark.parametrize(
