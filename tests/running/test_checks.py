@@ -2,8 +2,6 @@
 
 import os
 import runpy
-import subprocess
-import sys
 import zoneinfo
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ import pytest
 from petservice.configuration import environment
 from petservice.configuration.time_zone import StoreZone, zone
 from petservice.server.run import WebServer
-from tests.service import ROOT
+from tests.processes import start
 
 pytestmark = pytest.mark.once
 
@@ -98,14 +96,12 @@ def test_zones_are_known_without_files_of_the_system() -> None:
         zoneinfo.reset_tzpath()
 
 
-def test_invalid_configuration_is_rejected_by_the_wsgi_application() -> None:
+def test_invalid_configuration_is_rejected_by_the_wsgi_application(tmp_path: Path) -> None:
     environment = os.environ | {"PETSERVICE_ENVIRONMENT": "live", "SECRET_KEY": "a" * 67}
+    log = tmp_path / "log"
 
-    command = [sys.executable, "-c", "import petservice.wsgi"]
-    started = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-
-    assert started.returncode != 0
-    assert "SECRET_KEY is required in live" in started.stderr
+    assert start(["-m", "petservice.wsgi"], environment, log, log).wait(timeout=60) != 0
+    assert "SECRET_KEY is required in live" in log.read_text()
 
 
 @pytest.mark.parametrize("name", ["TLS_CERTFILE", "TLS_KEYFILE"])

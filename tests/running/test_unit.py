@@ -18,7 +18,7 @@ from tests.databases import migrated_database_url
 from tests.documents import block
 from tests.processes import READ_ONLY
 from tests.programs import running_program
-from tests.service import ROOT, TLS, Service, free_port
+from tests.service import ROOT, TLS, Service, free_port, manage
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
@@ -86,10 +86,9 @@ def test_restarts_end_if_the_service_cannot_start() -> None:
 
 @pytest.mark.long
 def test_environment_file_of_the_unit_passes_the_deployment_checks(tmp_path: Path) -> None:
-    environment = {"PATH": os.environ["PATH"], **ENVIRONMENT, "PETSERVICE_DATA_DIR": str(tmp_path)}
-    command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
+    variables = ENVIRONMENT | {"PETSERVICE_DATA_DIR": str(tmp_path)}
 
-    checked = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
+    checked = manage("check", "--deploy", "--fail-level", "WARNING", **variables)
 
     assert checked.returncode == 0, checked.stderr
     assert "no issues" in checked.stdout
