@@ -93,8 +93,7 @@ class Fork:
         self.send_signal(signal.SIGKILL)
 
 
-# A program for `inside` that makes everything read-only but a folder. Its arguments are the folder, and a further file
-# system that becomes read-only, or nothing.
+# A program for `inside` that makes all but a folder, which is its argument, and file systems in memory read-only.
 READ_ONLY = (
     "unshare",
     "--mount",
@@ -102,10 +101,10 @@ READ_ONLY = (
     "-euc",
     """
 mount --bind "$1" "$1"
-for folder in / /tmp /var/tmp $2; do
+for folder in / /tmp /var/tmp; do
     if mountpoint -q $folder; then mount -o remount,bind,ro $folder; fi
 done
-shift 2
+shift
 exec "$@"
 """,
     "bash",

@@ -104,7 +104,7 @@ def test_service_of_the_unit_notifies_systemd_and_reloads_and_stops(tmp_path: Pa
     port = free_port()
     command = service["ExecStart"].replace(PYTHON, sys.executable).replace("0.0.0.0:8000", f"127.0.0.1:{port}")
     # As the unit does it, as far as that needs no systemd.
-    confinement = [*READ_ONLY, str(tmp_path), "", *WITHOUT_CAPABILITIES]
+    confinement = [*READ_ONLY, str(tmp_path), *WITHOUT_CAPABILITIES]
     variables = ENVIRONMENT.copy()
     with migrated_database_url(tmp_path) as url, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         variables |= {
