@@ -13,8 +13,8 @@ from tests.service import Service
 OUTCOMES = {"GET 200", "POST 201", "GET 500 internal_error", "POST 500 internal_error"}
 # Maximum seconds of an immediate response, with one second of margin for a busy machine.
 IMMEDIATE = 2
-# Seconds for which the server is stopped.
-OUTAGE = 5
+# Seconds for which the server is stopped, longer than a result of /ready is used.
+OUTAGE = 2
 # Maximum seconds of a request: for a free connection, for the database, and for a busy machine.
 MAX_WAIT = 5 + 5 + 3
 # For tests whose requests must reach every worker. With two, a busy machine could let one worker accept nearly all
