@@ -120,7 +120,7 @@ class Metrics:
             DATABASE_CONNECTIONS.labels(state).set(number)
         INVENTORY_DRIFT.set(application.inventory_drift)
         CONNECTIONS.set(len(connections))
-        IN_FLIGHT.set(sum(connection.is_handling for connection in connections))
+        IN_FLIGHT.set(sum(connection.task is not None for connection in connections))
         for name, pool in application.pools.items():
             THREADS.labels(name).set(pool.size)
             THREADS_IN_USE.labels(name).set(pool.in_use)

@@ -47,7 +47,7 @@ class Connection(asyncio.Protocol):
     _parser: Any
     # The request that arrives or is handled; None between requests and until its headers are complete.
     _scope: Scope | None = None
-    _task: asyncio.Task[None] | None = None
+    task: asyncio.Task[None] | None = None
     # The time when the request began to arrive.
     _began = 0.0
     _is_head = False
@@ -72,11 +72,6 @@ class Connection(asyncio.Protocol):
     def _enter(self, state: State, seconds: float | None) -> None:
         self.state = state
         self._deadline = None if seconds is None else time.monotonic() + seconds
-
-    @property
-    def is_handling(self) -> bool:
-        """Whether the application handles a request of this connection."""
-        return self._task is not None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
@@ -141,7 +136,7 @@ class Connection(asyncio.Protocol):
         self._is_head, self._is_last = scope.method == "HEAD", scope.is_last
         expected = self._parser.get_header(b"expect") or b""
         self._expects_continue = expected.lower() == b"100-continue" and self._parser.http_version >= (1, 1)
-        self._task = self._worker.loop.create_task(self._respond(scope))
+        self.task = self._worker.loop.create_task(self._respond(scope))
 
     def _body_received(self, part: bytes) -> None:
         self._body += part
@@ -181,7 +176,7 @@ class Connection(asyncio.Protocol):
                 self._worker.access_log.end(scope)
         except Exception:
             self._worker.log.exception("A request failed.")
-        self._task = None
+        self.task = None
         self._worker.nr += 1
         if not self._has_responded:
             self._refuse(500, "It has no response.")
@@ -259,9 +254,9 @@ class Connection(asyncio.Protocol):
 
     def _cancel(self) -> None:
         """Stop the application, unless a thread has begun with the request."""
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
+        if self.task is not None:
+            self.task.cancel()
+            self.task = None
 
     def _close(self) -> None:
         """Close the connection, at once if the client has sent nothing that has not been read."""
