@@ -127,14 +127,7 @@ class Application:
         """Create the application of Django's handler and of the fast path, which is None if it is turned off."""
         self._handler = handler
         self._fast_path = fast_path
-        # Separate pools, so that the API never queues behind pages, nor a check behind either.
-        sizes = {
-            "api": limits.API_THREADS,
-            "pages": limits.PAGE_THREADS,
-            "readiness": limits.READINESS_THREADS,
-            "health": limits.HEALTH_THREADS,
-        }
-        self.pools = {name: ThreadPool(name, size) for name, size in sizes.items()}
+        self.pools = {name: ThreadPool(name, size) for name, size in limits.THREADS.items()}
         self._uploads = Slots("uploads_in_progress", limits.MAX_UPLOADS, limits.MAX_UPLOADS_OF_ACCOUNT)
         self._logins = Slots("logins_in_progress", limits.MAX_LOGINS, limits.MAX_LOGINS_OF_ADDRESS)
         self._password_checks = asyncio.Semaphore(limits.CONCURRENT_LOGINS)

@@ -20,7 +20,7 @@ from petservice.apikeys.models import APIKey, KeyDay
 from petservice.monitoring.counters import take
 from petservice.monitoring.database_calls import kind_of_error
 from petservice.monitoring.metrics import MAX_KEYS
-from petservice.server.limits import PAGE_THREADS
+from petservice.server.limits import THREADS
 from store.services import reconcile_inventory
 from tests.contract.seed import new_keys, seed
 from tests.monitoring.observed import Observed
@@ -205,18 +205,18 @@ def test_waiting_for_a_thread_is_counted(one_worker: Observed) -> None:
     folder = one_worker.service.log.parent
     queued, seconds = value("queued"), value("queue_seconds")
     with ExitStack() as stack:
-        clients = [stack.enter_context(Client(one_worker.service)) for _ in range(PAGE_THREADS + 1)]
+        clients = [stack.enter_context(Client(one_worker.service)) for _ in range(THREADS["pages"] + 1)]
         for client in clients:
             client.send(get("/held"))
-        wait_until(lambda: held_requests(folder) == PAGE_THREADS)
+        wait_until(lambda: held_requests(folder) == THREADS["pages"])
         began = time.monotonic()
-        wait_until(lambda: value("queued") >= queued + PAGE_THREADS)  # and the pages of earlier tests
+        wait_until(lambda: value("queued") >= queued + THREADS["pages"])  # and the pages of earlier tests
         waited = time.monotonic() - began
         release(folder)
         for client in clients:
             client.response()
 
-    wait_until(lambda: value("queued") >= queued + PAGE_THREADS + 1)
+    wait_until(lambda: value("queued") >= queued + THREADS["pages"] + 1)
     wait_until(lambda: value("queue_seconds") >= seconds + waited)
 
 

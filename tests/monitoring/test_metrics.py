@@ -66,13 +66,7 @@ def test_metrics_show_the_version_the_pools_and_their_use(observed: Observed) ->
     build = [dict(labels) for name, labels in observed.samples() if name == "petservice_build_info"]
 
     assert [labels["version"] for labels in build] == [__version__]
-    of_a_worker = {
-        "api": limits.API_THREADS,
-        "pages": limits.PAGE_THREADS,
-        "readiness": limits.READINESS_THREADS,
-        "health": limits.HEALTH_THREADS,
-    }
-    for pool, size in of_a_worker.items():
+    for pool, size in limits.THREADS.items():
         wait_until(lambda pool=pool, size=size: observed.sample("petservice_threads", pool=pool) == 2 * size)
         wait_until(lambda pool=pool: observed.sample("petservice_threads_in_use", pool=pool) == 0)
     wait_until(lambda: observed.sample("petservice_http_requests_in_flight") == 0)

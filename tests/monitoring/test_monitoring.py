@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from petservice.apikeys.models import APIKey
-from petservice.server.limits import API_THREADS
+from petservice.server.limits import THREADS
 from tests.monitoring.observed import Observed, observed_service
 from tests.programs import running_program
 from tests.service import ROOT, fetch, free_port, make_certificate
@@ -214,8 +214,8 @@ def test_alerts_and_panels_show_trouble_and_nothing_while_there_is_none(tmp_path
 
         with observed.service.database() as database:
             database.execute("BEGIN IMMEDIATE")
-            with ThreadPoolExecutor(4 * 2 * API_THREADS) as pool:  # of two workers, for requests that Django answers
-                slow = [pool.submit(create_pet, observed) for _ in range(4 * 2 * API_THREADS)]
+            with ThreadPoolExecutor(4 * 2 * THREADS["api"]) as pool:  # of two workers, for requests that Django answers
+                slow = [pool.submit(create_pet, observed) for _ in range(4 * 2 * THREADS["api"])]
                 in_flight = 'sum(petservice_http_requests_in_flight{job="petservice"})'
                 wait_until(lambda: _value(address, in_flight) == len(slow))
                 time.sleep(1)  # longer than the alerts allow

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from petservice.server.limits import API_THREADS, PAGE_THREADS
+from petservice.server.limits import THREADS
 from tests.contract.test_table import assert_failure
 from tests.monitoring.observed import Observed
 from tests.server.connections import Client, Connect, get, response_to
@@ -44,14 +44,14 @@ def test_waiting_requests_block_no_other_pool_and_no_health(with_default_timeout
     clients = [connect(with_default_timeout) for _ in range(16)]
     for client in clients[:8]:
         client.send(get("/held"))
-    wait_until(lambda: held_requests(folder) == PAGE_THREADS)
+    wait_until(lambda: held_requests(folder) == THREADS["pages"])
 
     with Client(with_default_timeout) as other:
         for path, status in (("/v1/health", 200), ("/v1/meta", 200), ("/ready", 503)):
             assert other.response_to(get(path)).status == status, f"{path}; the database is not migrated"
         for client in clients[8:]:
             client.send(get("/v1/held"))
-        wait_until(lambda: held_requests(folder) == PAGE_THREADS + API_THREADS)
+        wait_until(lambda: held_requests(folder) == THREADS["pages"] + THREADS["api"])
         assert other.response_to(get("/v1/health?unusual", method="HEAD"), to_head=True).status == 200
 
     release(folder)
@@ -74,7 +74,7 @@ def test_failed_request_gets_an_error_response_and_one_log_entry_and_the_connect
 
 
 def test_clients_that_read_slowly_occupy_no_thread(with_default_timeout: Service, connect: Connect) -> None:
-    slow = [connect(with_default_timeout) for _ in range(2 * PAGE_THREADS)]
+    slow = [connect(with_default_timeout) for _ in range(2 * THREADS["pages"])]
     for client in slow:
         client.send(get("/export"))
     for client in slow:
@@ -87,22 +87,22 @@ def test_clients_that_read_slowly_occupy_no_thread(with_default_timeout: Service
 
 def test_queued_page_of_a_disconnected_client_is_not_rendered(with_default_timeout: Service, connect: Connect) -> None:
     folder = with_default_timeout.log.parent
-    holding = [connect(with_default_timeout) for _ in range(PAGE_THREADS)]
+    holding = [connect(with_default_timeout) for _ in range(THREADS["pages"])]
     for client in holding:
         client.send(get("/held"))
-    wait_until(lambda: held_requests(folder) == PAGE_THREADS)
+    wait_until(lambda: held_requests(folder) == THREADS["pages"])
     other = connect(with_default_timeout)
     with Client(with_default_timeout) as leaving:
         assert leaving.response_to(get("/v1/meta")).status == 200
         leaving.send(get("/begun"))
-    wait_until(lambda: open_connections(other) == PAGE_THREADS + 1)
+    wait_until(lambda: open_connections(other) == THREADS["pages"] + 1)
 
     release(folder)
 
-    assert [client.response().status for client in holding] == [200] * PAGE_THREADS
+    assert [client.response().status for client in holding] == [200] * THREADS["pages"]
     for client in holding:  # all earlier pages are complete when these are
         client.send(get("/meta"))
-    assert [client.response().status for client in holding] == [200] * PAGE_THREADS
+    assert [client.response().status for client in holding] == [200] * THREADS["pages"]
     assert not (folder / "begun").exists()
 
 
@@ -125,7 +125,7 @@ def test_blocked_worker_is_replaced(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_worker_with_slow_requests_that_overlap_is_not_replaced(tmp_path: Path, connect: Connect) -> None:
     with service_with_test_endpoints(tmp_path, "--timeout", "6") as service:
-        clients = [connect(service) for _ in range(PAGE_THREADS)]
+        clients = [connect(service) for _ in range(THREADS["pages"])]
         for client in clients:
             client.send(get("/slow"))
             time.sleep(1)  # so that one of them always runs for long
