@@ -165,9 +165,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def try_lock(self, name: str, number: int) -> bool:
         with self.cursor() as cursor:
-            cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, %s))", [name, number])
-            (is_taken,) = cursor.fetchone()
-        return bool(is_taken)
+            sql = "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, %s))"
+            return bool(cursor.execute(sql, [name, number]).fetchone()[0])
 
     def begin_service(self) -> None:
         """Raise UnsuitableDatabaseError if DATABASE_URL names such a one. Each later connection is checked, too."""
