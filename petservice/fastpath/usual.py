@@ -15,7 +15,7 @@ from rest_framework.exceptions import ParseError
 
 from pets.views import IDEMPOTENCY_KEY
 from petservice.api.pagination import DEFAULT_LIMIT, Page
-from petservice.api.parsers import MAX_BODY_BYTES
+from petservice.api.parsers import MAX_BODY_BYTES, JSONParser
 from petservice.api.validators import ID_PATTERN
 from petservice.client_address import forwarded_scheme, shown_address
 from petservice.middleware import request_id_of
@@ -26,7 +26,6 @@ _ID_IN_PATH = re.compile(rb"%b/(%b)" % (_PETS, ID_PATTERN.encode()), re.ASCII)
 # Values of limit and after that need no decoding.
 _PLAIN_VALUE = re.compile(rb"[0-9a-f-]+", re.ASCII)
 _LENGTH = re.compile(r"[0-9]{1,5}", re.ASCII)
-_JSON_TYPES = frozenset({"application/json", "application/json; charset=utf-8", "application/json;charset=utf-8"})
 _NO_PAGE = Page(DEFAULT_LIMIT, None)
 
 # The headers that Django's views and middleware read. A request that repeats one of them is not usual.
@@ -83,8 +82,8 @@ def usual(scope: Any) -> UsualRequest | None:
     operation, pet_id, page = found
     creates = operation is Operation.CREATE
     length = headers.get(b"content-length", "0")
-    content_type = headers.get(b"content-type", "").lower()
-    if not _LENGTH.fullmatch(length) or (creates and content_type not in _JSON_TYPES):
+    media_type = headers.get(b"content-type", "").partition(";")[0].strip().lower()
+    if not _LENGTH.fullmatch(length) or (creates and media_type != JSONParser.media_type):
         return None
     body_bytes = int(length)
     if not (0 < body_bytes <= MAX_BODY_BYTES if creates else body_bytes == 0):
