@@ -29,8 +29,11 @@ _SEPARATOR_LINE = re.compile(r'\ufeff*"?sep=([\t!#-~])"?[\s,;]*', re.IGNORECASE)
 _VISIBLE_TEXT = re.compile(f'[^{INVISIBLE},;|"]')
 
 
-def csv_rows(file: IO[bytes], encoding: str = "") -> Rows:
-    """Yield the header and the rows of a file, which is UTF-8 or UTF-16 unless an encoding is given."""
+def csv_rows(file: IO[bytes], encoding: str = "", is_headerless: bool = False) -> Rows:
+    """Yield the header and the rows of a file, which is UTF-8 or UTF-16 unless an encoding is given.
+
+    Lines above the header are left out. In a file without a header, each line is a row, also that in its place.
+    """
     start = file.read(len(_ARCHIVE))
     file.seek(0)
     if start == _ARCHIVE:
@@ -47,24 +50,25 @@ def csv_rows(file: IO[bytes], encoding: str = "") -> Rows:
             number, first = next(visible, (number, first))
         start_lines = [first, *islice(lines, HEADER_WITHIN - 1)]
         position, delimiter = _header_of(start_lines, delimiters)
-        header_number = number = number + position
         header = start_lines[position].lstrip("\ufeff")
+        skipped = 0 if is_headerless else position + 1
+        last_skipped, number = number + skipped - 1, number + position
         if "\0" in header:  # UTF-16 without a mark, whose first letters are not Latin
             raise UnicodeError
         # A header with a blank after the separator comes from a program that writes one everywhere. An export has none.
         has_blanks = f"{delimiter} " in header
-        rest: Iterator[str] = chain(start_lines[position + 1 :], lines)
-        rest = rest if has_blanks else _without_blanks_before_quotes(rest, number, delimiter)
+        rest: Iterator[str] = chain(start_lines[skipped:], lines)
+        rest = rest if has_blanks else _without_blanks_before_quotes(rest, last_skipped, delimiter)
         cells = csv.reader(chain([header], rest), strict=True, delimiter=delimiter, skipinitialspace=has_blanks)
         columns = next(cells, [])
         yield number, columns
-        number = header_number + cells.line_num
+        number = last_skipped + cells.line_num
         for row in cells:
             content = "".join(row)
             if VISIBLE.search(content):
                 row = [unescape(cell) for cell in row] if "'" in content else row
                 yield number, row if len(row) == len(columns) else _fitted(row, columns, delimiter)
-            number = header_number + cells.line_num
+            number = last_skipped + cells.line_num
     except csv.Error as error:
         raise BrokenFileError(number, f"the CSV is broken ({error}): is a quote missing or left over?") from None
     except UnicodeError:

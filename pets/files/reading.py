@@ -21,9 +21,9 @@ def table_rows(file: IO[bytes], kind: str, mapping: ColumnMapping) -> Rows:
         # Only here, because its library takes 10 MB of memory.
         from pets.files.workbook import workbook_rows
 
-        found = workbook_rows(file, mapping.sheet)
+        found = workbook_rows(file, mapping.sheet, mapping.is_headerless)
     else:
-        found = csv_rows(file, mapping.encoding)
+        found = csv_rows(file, mapping.encoding, mapping.is_headerless)
     with closing(found):
         header = next(found)
         if len(header[1]) > _MAX_COLUMNS or sum(map(bool, map(word_of, header[1]))) > _MAX_NAMED:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
-from itertools import chain
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -91,7 +90,7 @@ class ColumnMapping:
     statuses: Mapping[str, str] = field(default_factory=dict)  # by what word_of() returns
     dates: str = ""  # a key of DATES
     skip_unnamed: bool = False
-    is_headerless: bool = False  # the line that names the columns elsewhere is a pet, too
+    is_headerless: bool = False  # each line is a pet, because none names the columns
     sheet: str = ""
     encoding: str = ""
     header: str = ""  # the digest of the header
@@ -133,8 +132,7 @@ def values(rows: Rows, mapping: ColumnMapping) -> Values:
     # Columns without a name must be empty, unless someone has said which columns are left out.
     is_own = not (mapping.columns or mapping.names)
     unnamed = [position for position, column in enumerate(columns) if is_own and not column]
-    first = [(number, header)] if mapping.is_headerless else []
-    for number, row in chain(first, rows):
+    for number, row in rows:
         if isinstance(row, str):
             yield number, row
             continue

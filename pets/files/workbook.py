@@ -69,8 +69,11 @@ _LARGE = (
 )
 
 
-def workbook_rows(file: IO[bytes], name: str = "") -> Rows:
-    """Yield the header and the rows of the first visible sheet, or of another one, as texts."""
+def workbook_rows(file: IO[bytes], name: str = "", is_headerless: bool = False) -> Rows:
+    """Yield the header and the rows of the first visible sheet, or of another one, as texts.
+
+    Rows above the header are left out. In a sheet without a header, each row is one, also that in its place.
+    """
     with _opened(file) as (workbook, archive):
         sheets = [sheet for sheet in workbook.worksheets if sheet.sheet_state == "visible"]
         sheet = next((sheet for sheet in sheets if word_of(name) in ("", word_of(sheet.title))), None)
@@ -102,7 +105,7 @@ def workbook_rows(file: IO[bytes], name: str = "") -> Rows:
         # Columns without a name count, so that people can leave them out.
         width = max((len(row) for _, row in start[position:]), default=0)
         yield number, header + [""] * (width - len(header))
-        for number, row in chain(start[position + 1 :], found):
+        for number, row in chain(start[0 if is_headerless else position + 1 :], found):
             yield number, row + [""] * (width - len(row)) if len(row) <= width else _TOO_WIDE
 
 

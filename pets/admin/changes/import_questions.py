@@ -45,6 +45,7 @@ class Table:
 
     def __init__(self, upload: Upload, mapping: ColumnMapping) -> None:
         """Read a table. Raises BrokenFileError."""
+        self.is_headerless = mapping.is_headerless
         with closing(table_rows(BytesIO(upload.content), upload.kind, mapping)) as found:
             self.number, header = next(found)
             self.header = [*header]
@@ -106,16 +107,16 @@ class QuestionsForm(forms.Form):
         """Read the table. Raises BrokenFileError."""
         super().__init__(sent, label_suffix="")
         self._sent, mapping = sent, ColumnMapping.stored(upload.mapping)
+        if sent is not None:
+            mapping = replace(mapping, is_headerless="is_headerless" in sent)
         self.table = Table(upload, mapping)
         self._mapping = self.table.proposal(mapping)
         columns = self._mapping.columns if sent is None else self._sent_columns(sent)
         for n in self.table.used:
             self._ask_column(n, columns[n])
         if not known_columns(self.table.header):
-            label = f"Line {self.table.number} is a pet, too: the file does not name its columns"
+            label = "Each line is a pet: the file does not name its columns"
             self._add("is_headerless", forms.BooleanField(label=label, required=False), self._mapping.is_headerless)
-            if "is_headerless" in sent if sent else self._mapping.is_headerless:
-                self.table.rows.insert(0, (self.table.number, self.table.header))  # the questions are about it, too
         positions = {name: [n for n, column in enumerate(columns) if column == name] for name, _ in _COLUMNS}
         self._ask_statuses(self.table.texts(*positions["status"]))
         self._ask_dates([text for _, text in self.table.texts(*positions["created_at"])])
@@ -208,5 +209,5 @@ class QuestionsForm(forms.Form):
             statuses={**self._mapping.statuses} | {word: values[name] for word, name in self._words.items()},
             dates=values.get(self._dates, ""),
             skip_unnamed=values.get(self._unnamed, False),
-            is_headerless=values.get("is_headerless", False),
+            is_headerless=self.table.is_headerless,
         )

@@ -217,11 +217,17 @@ def test_ids_of_pets_stay_and_foreign_ones_are_left_out_with_a_word(staff: Clien
 
 
 def test_a_file_may_have_no_header(staff: Client) -> None:
-    page = upload(staff, "perro,Rex,vendido\n,Mia,libre\n")
+    rows = [["perro", "Rex", ""], ["perro", "Tom", "vendido"], ["", "Mia", "libre"]]
+    text = "".join(f"{','.join(row)}\n" for row in [[], *rows])
+    for file, name in (text, "pets.csv"), (saved(sheets(Pets=[[], *rows])), "pets.xlsx"):
+        page = upload(staff, file, name)
 
-    preview = send(staff, page, column_0="tag", column_1="name", column_2="status", is_headerless="on")
+        preview = send(staff, page, column_0="tag", column_1="name", column_2="status", is_headerless="on")
 
-    assert [row[2:] for row in cells(preview)] == [["Rex", "perro", "sold"], ["Mia", "", "available"]]
+        found = [" ".join([row[0], *row[2:]]) for row in cells(preview)]
+        assert found == ["2 Rex perro available", "3 Tom perro sold", "4 Mia  available"]
+        confirm(staff, preview)
+    assert [row[1] for row in stored()] == ["Rex", "Tom", "Mia"] * 2
 
 
 def test_the_encoding_of_an_old_spreadsheet_is_chosen_and_not_guessed(staff: Client) -> None:
