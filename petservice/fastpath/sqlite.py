@@ -5,7 +5,6 @@ than one.
 """
 
 import asyncio
-import atexit
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
@@ -35,7 +34,6 @@ class SQLite:
         self._thread = ThreadPoolExecutor(1, "fastpath-writer")
         # The connection of the thread, once it has one. Closing it rolls back.
         self._writer: Any = None
-        atexit.register(self.close)
 
     def _key(self, key: str) -> tuple[Any, ...] | None:
         """Return the row of an API key, or None if the key is unknown."""
@@ -73,16 +71,6 @@ class SQLite:
 
     async def _write(self, creations: list[dict[str, Any]]) -> Sequence[bool]:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._write_together, creations)
-
-    def close(self) -> None:
-        """Close both connections at the end of the process, after the transaction that runs.
-
-        SQLite removes its journal when the last connection is closed, so that the database is one file.
-        """
-        self._thread.shutdown()
-        if self._writer is not None:
-            self._writer.close()
-        self._connection.close()
 
     def _write_together(self, creations: list[dict[str, Any]]) -> Sequence[bool]:
         """Create pets in one transaction, and return for each whether it was created. Runs on the thread."""

@@ -8,12 +8,14 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
 from django.conf import settings
 
 from petservice.api.readiness import announce_stop, is_stopping
+from petservice.db.backend import backend
 from petservice.monitoring.exporter import Exporter
 from petservice.server import limits
 
@@ -53,10 +55,13 @@ def when_ready(server: Any) -> None:
     server.handle_usr2 = lambda: server.log.warning("SIGUSR2 is ignored: restart the service to run new code.")
     # The master's end of what pre_fork begins.
     os.register_at_fork(after_in_parent=partial(signal.pthread_sigmask, signal.SIG_UNBLOCK, _STOPS))
+    at_exit = ExitStack()
+    at_exit.callback(backend().end_service)
+    server.cfg.set("on_exit", lambda server: at_exit.close())  # when all workers have ended
     if settings.METRICS_ADDRESS is not None:
         exporter = Exporter(*settings.METRICS_ADDRESS, server.app.days_left if server.app.tls else None)
         server.cfg.set("child_exit", lambda server, worker: exporter.worker_ended(worker.pid))
-        server.cfg.set("on_exit", lambda server: exporter.close())
+        at_exit.callback(exporter.close)
         server.log.info("Metrics at: http://%s/metrics", os.environ["METRICS_BIND"])
     # With --reuse-port, each worker listens by itself.
     server.app.when_ready(server.LISTENERS[0].cfg_addr if server.LISTENERS else server.address[0])

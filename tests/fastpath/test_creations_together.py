@@ -34,9 +34,7 @@ def create_together(*creations: tuple[str, str, str | None], leaving: int = 0) -
         for task in waiting[:leaving]:
             task.cancel()
         outcomes: list[Any] = await asyncio.gather(*waiting, return_exceptions=True)
-        if isinstance(database, SQLite):
-            database.close()
-        else:
+        if isinstance(database, PostgreSQL):
             for cursor in database._writing.idle:
                 await cursor.connection.close()
         return outcomes

@@ -1,5 +1,6 @@
 """`manage.py serve` prepares the database, prints the first account and API key, and becomes the web server."""
 
+import os
 import re
 import signal
 import subprocess
@@ -67,7 +68,13 @@ def test_gunicorn_s_own_variable_overrides_our_settings_and_bind_overrides_both(
 @pytest.mark.once
 def test_sigterm_stops_the_service_with_status_0_and_a_second_start_prints_no_secret(unused: Path) -> None:
     with running_service(unused, DATABASE_URL="") as service:
+        workers = service.workers()
+        for worker in workers:
+            os.kill(worker, signal.SIGSTOP)  # so that none of them can close the database
         service.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: "Handling signal: term" in service.log.read_text())
+        for worker in workers:
+            os.kill(worker, signal.SIGKILL)
         assert service.process.wait(timeout=40) == 0
         assert not list(unused.glob("*-wal")), "the database is more than one file"
         assert accounts_and_keys(service) == (1, 1)

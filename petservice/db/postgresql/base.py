@@ -178,6 +178,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
             message = "PostgreSQL cannot be reached. The first connection will show whether it is a pooler: %s"
             logger.warning(message, error)
 
+    def end_service(self) -> None:
+        """Do nothing."""
+
     @contextmanager
     def migration_lock(self) -> Iterator[None]:
         with self.cursor() as cursor:

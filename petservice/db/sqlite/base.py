@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
-from django.db import OperationalError
+from django.db import DatabaseError, OperationalError
 from django.db.backends.sqlite3 import base, schema
 
 from petservice.db.backend import Batches, RecordingSchemaEditor
@@ -160,6 +160,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if path.exists() and not self.is_writable():  # SQLite would read it, and only writes would fail
             raise OperationalError(f"this account cannot write {path} and its directory")
         fcntl.flock(_open_lock(path), fcntl.LOCK_SH)
+
+    def end_service(self) -> None:
+        """Leave the database in one file at the end of a service, because a copy without its log lacks pets.
+
+        SQLite writes the log into the file when the last connection is closed, but not if two are at the same time.
+        """
+        with suppress(DatabaseError):
+            self.ensure_connection()
+        self.close()
 
     def is_writable(self) -> bool:
         """Return whether this account can write the file of the database, and its log next to it."""
