@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable
-from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
 import openapi_client as api
@@ -31,19 +30,12 @@ assert isinstance(rex, api.Pet)
 assert (rex.name, rex.tag) == ("Rex", "dog")
 assert created.headers["Location"] == f"{address}/v1/pets/{rex.id}"
 
-# Follow the pages after Rex: two pets on each, then the last one.
+# List the two pets after Rex.
 once = str(uuid4())
 others = [pets.create_pet(api.CreatePetRequest(name=name)) for name in ("Żółw", "Polly")]
 others.append(pets.create_pet(api.CreatePetRequest(name="Mia"), idempotency_key=once))
 assert others[0].to_dict() == {"id": others[0].id, "name": "Żółw"}
-pages: list[list[api.Pet]] = []
-after: str | None = rex.id
-while after:
-    page = pets.list_pets_with_http_info(2, after)
-    pages.append(page.data)
-    link = page.headers.get("Link")
-    after = parse_qs(urlsplit(link[1:].partition(">")[0]).query)["after"][0] if link else None
-assert pages == [others[:2], others[2:]]
+assert pets.list_pets(2, rex.id) == others[:2]
 
 assert pets.get_pet(rex.id) == rex
 

@@ -3,10 +3,8 @@
 import sys
 from http import HTTPStatus
 from typing import get_type_hints
-from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
-import httpx
 from pet_service_api_client import AuthenticatedClient, Client, models
 from pet_service_api_client.api.default import health_check
 from pet_service_api_client.api.pets import create_pet, get_pet, list_pets
@@ -38,22 +36,14 @@ with Client(base_url=f"{address}/v1") as anyone, client_with(key) as client, cli
     assert {"id": str, "name": str, "tag": str | Unset}.items() <= get_type_hints(models.Pet).items()
     assert response.headers["Location"] == f"{address}/v1/pets/{rex.id}"
 
-    # Follow the pages after Rex: two pets on each, then the last one.
+    # List the two pets after Rex.
     others: list[models.Pet] = []
     for name in ("Żółw", "Polly", "Mia"):
         pet = create_pet.sync(client=client, body=models.CreatePetRequest(name=name), idempotency_key=str(uuid4()))
         assert isinstance(pet, models.Pet)
         assert pet.tag is UNSET
         others.append(pet)
-    pages: list[list[models.Pet]] = []
-    after: str | None = rex.id
-    while after:
-        page = list_pets.sync_detailed(client=client, limit=2, after=after)
-        assert isinstance(page.parsed, list)
-        pages.append(page.parsed)
-        following = httpx.Response(200, headers=page.headers).links.get("next")
-        after = parse_qs(urlsplit(following["url"]).query)["after"][0] if following else None
-    assert pages == [others[:2], others[2:]]
+    assert list_pets.sync(client=client, limit=2, after=rex.id) == others[:2]
 
     assert get_pet.sync(client=client, pet_id=rex.id) == rex
 
