@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.conf import LazySettings
@@ -125,11 +126,8 @@ def test_without_redis_the_forms_have_no_limit(admin_client: Client) -> None:
 def test_no_key_is_revoked_if_the_audit_cannot_be_written(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*arguments: object, **event: object) -> None:
-        raise DatabaseError("the disk is full")
-
     record, plain = APIKey.objects.create_key(name="Acme")
-    monkeypatch.setattr(admin, "add_event", fail)
+    monkeypatch.setattr(admin, "add_event", Mock(side_effect=DatabaseError))
 
     with pytest.raises(DatabaseError):
         admin_client.post(page_of(record, "revoke"))

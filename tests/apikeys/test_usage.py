@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.db import OperationalError, connection, transaction
@@ -45,14 +46,11 @@ def use(recorder: UsageRecorder, key: int, now: datetime, *, status: int = 200, 
 def test_requests_with_a_key_are_counted_by_status_with_the_client_of_the_last_one(
     create_key: Callable[..., str], key_usage: UsageRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail() -> None:
-        raise RuntimeError
-
     client = Client(headers={"X-API-Key": create_key(access="read")}, raise_request_exception=False)
     before = timezone.now()
 
     with monkeypatch.context() as patch:
-        patch.setattr("store.views.inventory_counts", fail)
+        patch.setattr("store.views.inventory_counts", Mock(side_effect=RuntimeError))
         assert client.get("/v1/store/inventory").status_code == 500
     for path in ("/v1/pets", "/v1/store/inventory", "/v1/pets/none", "/v1/pets?limit=x"):
         client.get(path)
@@ -146,13 +144,10 @@ def test_a_lost_connection_is_replaced(caplog: pytest.LogCaptureFixture, key_usa
 
 
 def test_uses_are_counted_while_no_thread_can_start(key_usage: UsageRecorder, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(thread: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
     api_key, _ = APIKey.objects.create_key(name="Acme")
     with monkeypatch.context() as patch:
         patch.setattr(UsageRecorder, "_thread", None)
-        patch.setattr(threading.Thread, "start", refuse)
+        patch.setattr(threading.Thread, "start", Mock(side_effect=RuntimeError))
         use(key_usage, api_key.pk, NOW)
 
     use(key_usage, api_key.pk, NOW)

@@ -4,6 +4,7 @@ import re
 import sys
 from itertools import product
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.auth.models import Group, User
@@ -64,10 +65,6 @@ def test_a_form_with_too_many_fields_is_rejected_with_an_explanation(admin_clien
     assert_staff_page(response, 400, "The request could not be processed", "address or the form", "Nothing was changed")
 
 
-def crash(*args: object, **kwargs: object) -> None:
-    raise RuntimeError("the internal cause")
-
-
 @pytest.mark.parametrize(
     ("owner", "name"), [(PetAdmin, "get_queryset"), (connection, "cursor")], ids=["page", "database"]
 )
@@ -75,7 +72,7 @@ def test_the_page_for_a_server_error_shows_the_request_id(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch, owner: object, name: str
 ) -> None:
     admin_client.raise_request_exception = False
-    monkeypatch.setattr(owner, name, crash)
+    monkeypatch.setattr(owner, name, Mock(side_effect=RuntimeError("the internal cause")))
 
     response = admin_client.get(reverse("admin:pets_pet_changelist"), headers={"X-Request-ID": "number-7"})
 
