@@ -48,10 +48,10 @@ def csv_rows(file: IO[bytes], encoding: str = "", is_headerless: bool = False) -
         if separator := _SEPARATOR_LINE.fullmatch(first):
             delimiters = [separator[1]]
             number, first = next(visible, (number, first))
-        start_lines = [first, *islice(lines, HEADER_WITHIN - 1)]
+        start_lines = [first.lstrip("\ufeff"), *islice(lines, HEADER_WITHIN - 1)]
         position, delimiter = _header_of(start_lines, delimiters)
-        header = start_lines[position].lstrip("\ufeff")
-        skipped = 0 if is_headerless else position + 1
+        header = start_lines[position]
+        skipped = 0 if is_headerless else position
         last_skipped, number = number + skipped - 1, number + position
         if "\0" in header:  # UTF-16 without a mark, whose first letters are not Latin
             raise UnicodeError
@@ -59,16 +59,17 @@ def csv_rows(file: IO[bytes], encoding: str = "", is_headerless: bool = False) -
         has_blanks = f"{delimiter} " in header
         rest: Iterator[str] = chain(start_lines[skipped:], lines)
         rest = rest if has_blanks else _without_blanks_before_quotes(rest, last_skipped, delimiter)
-        cells = csv.reader(chain([header], rest), strict=True, delimiter=delimiter, skipinitialspace=has_blanks)
-        columns = next(cells, [])
+        records = partial(csv.reader, delimiter=delimiter, skipinitialspace=has_blanks)
+        cells = records(rest, strict=True)
+        columns = next(records(start_lines[position:]) if is_headerless else cells, [])
         yield number, columns
-        number = last_skipped + cells.line_num
+        number = last_skipped + cells.line_num + 1
         for row in cells:
             content = "".join(row)
             if VISIBLE.search(content):
                 row = [unescape(cell) for cell in row] if "'" in content else row
                 yield number, row if len(row) == len(columns) else _fitted(row, columns, delimiter)
-            number = last_skipped + cells.line_num
+            number = last_skipped + cells.line_num + 1
     except csv.Error as error:
         raise BrokenFileError(number, f"the CSV is broken ({error}): is a quote missing or left over?") from None
     except UnicodeError:
@@ -116,11 +117,11 @@ def _records(lines: list[str], delimiter: str) -> dict[int, list[str]]:
     return records
 
 
-def _without_blanks_before_quotes(lines: Iterator[str], header: int, delimiter: str) -> Iterator[str]:
-    """Yield the lines, which begin below the header. Raises BrokenFileError if quotes would become a part of a text."""
+def _without_blanks_before_quotes(lines: Iterator[str], skipped: int, delimiter: str) -> Iterator[str]:
+    """Yield the lines below the skipped ones. Raises BrokenFileError if quotes would become a part of a text."""
     separator = re.escape(delimiter)
     opening_quote = re.compile(f'(?:^|{separator}) +"(?!["{separator}\r\n]|$)')
-    for number, line in enumerate(lines, start=header + 1):
+    for number, line in enumerate(lines, start=skipped + 1):
         if ' "' in line and opening_quote.search(line):
             raise BrokenFileError(number, "there is a blank before a quote: remove the blank.")
         yield line

@@ -119,7 +119,10 @@ def columns_view(model_admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
     if upload is None or request.POST.get("table", upload.table) != upload.table:
         messages.warning(request, "Nothing was imported, because this file is gone or replaced. Upload it again.")
         return redirect("admin:pets_pet_import")
-    form = QuestionsForm(upload, request.POST.dict() or None)
+    try:
+        form = QuestionsForm(upload, request.POST.dict() or None)
+    except BrokenFileError as error:  # of a line that is a pet only if each line is one
+        return _errors_page(request, upload, [(error.line, error.problem)])
     if not form.is_valid():
         return _page(request, "import_columns", "Which column is what?", form=form, upload=upload)
     upload.mapping = asdict(form.mapping)

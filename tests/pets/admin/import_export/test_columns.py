@@ -229,6 +229,11 @@ def test_a_file_may_have_no_header(staff: Client) -> None:
         confirm(staff, preview)
     assert [row[1] for row in stored()] == ["Rex", "Tom", "Mia"] * 2
 
+    page = send(staff, upload(staff, 'Rex,"big\ndog"\nMia,cat\n'), column_0="name", column_1="tag", is_headerless="on")
+    assert [row[:3] for row in cells(page)] == [["1", "New", "Rex"], ["3", "New", "Mia"]]
+    page = send(staff, upload(staff, 'my, "pets"\nRex,dog,old\nMia,,\n'), column_0="name", is_headerless="on")
+    assert "Line 1: there is a blank before a quote" in text_of(page)
+
 
 def test_the_encoding_of_an_old_spreadsheet_is_chosen_and_not_guessed(staff: Client) -> None:
     file = "name;tag;price\nŽofie;kočka;1\nRex;dog;2\n".encode("cp1250")
