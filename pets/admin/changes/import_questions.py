@@ -173,7 +173,9 @@ class QuestionsForm(forms.Form):
             text = f"Such as {first_names(foreign, _MAX_EXAMPLES)}, in the time zone of this service."
             label, error = "How are the days written?", {"required": "Choose how this file writes days."}
             field = forms.ChoiceField(choices=choices, label=label, help_text=text, error_messages=error)
-            self._add(self._dates, field, self._mapping.dates if self._mapping.dates in dates else choices[0][0])
+            # A question that another answer raises is about other texts than the earlier answer.
+            is_answered = self._sent is None and self._mapping.dates in dates
+            self._add(self._dates, field, self._mapping.dates if is_answered else choices[0][0])
 
     def _ask_unnamed(self, positions: list[int]) -> None:
         """Ask whether to leave out the rows without a name."""

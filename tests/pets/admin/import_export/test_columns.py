@@ -203,6 +203,8 @@ def test_an_answer_about_a_column_is_none_about_another_one(staff: Client) -> No
         page = send(staff, page, **columns, **{question(page, "skip"): "on", question(page, "dates"): "month/day/year"})
 
     assert [row[:3] for row in cells(page)] == [["2", "New", "Rexi"], ["3", "New", "Mimi"]]
+    page = send(staff, staff.get(COLUMNS), column_2="created_at", column_3="")
+    assert (answers(page)[question(page, "dates")], cells(page)) == ("", [])
 
 
 def test_ids_of_pets_stay_and_foreign_ones_are_left_out_with_a_word(staff: Client) -> None:
