@@ -111,6 +111,8 @@ class QuestionsForm(forms.Form):
             mapping = replace(mapping, is_headerless="is_headerless" in sent)
         self.table = Table(upload, mapping)
         self._mapping = self.table.proposal(mapping)
+        if sent is None and self._mapping.is_headerless != mapping.is_headerless:
+            self.table = Table(upload, self._mapping)
         columns = self._mapping.columns if sent is None else self._sent_columns(sent)
         for n in self.table.used:
             self._ask_column(n, columns[n])

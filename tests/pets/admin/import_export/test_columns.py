@@ -237,6 +237,19 @@ def test_a_file_may_have_no_header(staff: Client) -> None:
     assert "Line 1: there is a blank before a quote" in text_of(page)
 
 
+def test_the_proposed_answers_for_a_file_without_a_header_are_about_each_line(staff: Client) -> None:
+    page = upload(staff, "Rex,01/02/2026\nTom,03/04/2026\n")
+    assert "Line 1 names the columns" in text_of(page)
+    page = send(staff, page, column_0="name", column_1="created_at", is_headerless="on")
+    confirm(staff, send(staff, page, **{question(page, "dates"): "day/month/year"}))
+
+    page = upload(staff, "Rex,01/02/2026\nMia,03/04/2026\n")
+
+    assert ("Line 1 names the columns" in text_of(page), answers(page)["is_headerless"]) == (False, "on")
+    preview = send(staff, page, **{question(page, "dates"): "month/day/year"})
+    assert [row[5][:10] for row in cells(preview)] == ["2026-01-02", "2026-03-04"]
+
+
 def test_the_encoding_of_an_old_spreadsheet_is_chosen_and_not_guessed(staff: Client) -> None:
     file = "name;tag;price\nŽofie;kočka;1\nRex;dog;2\n".encode("cp1250")
     refused = upload(staff, file)
