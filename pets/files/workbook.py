@@ -99,11 +99,12 @@ def workbook_rows(file: IO[bytes], name: str = "", is_headerless: bool = False) 
         start = list(islice(found, HEADER_WITHIN))
         position = likely_header([row for _, row in start])
         number, header = start[position] if start else (1, [])
-        if merged := next((cells for cells, last_row in _MERGED.findall(xml) if int(last_row) > number), None):
+        last_skipped = 0 if is_headerless else number
+        if merged := next((cells for cells, last_row in _MERGED.findall(xml) if int(last_row) > last_skipped), None):
             problem = f"the cells {merged.decode()} are merged: unmerge them, fill in each one, and save the workbook."
             raise BrokenFileError(number, problem)
         # Columns without a name count, so that people can leave them out.
-        width = max((len(row) for _, row in start[position:]), default=0)
+        width = max((len(row) for _, row in start), default=0)
         yield number, header + [""] * (width - len(header))
         for number, row in chain(start[0 if is_headerless else position + 1 :], found):
             yield number, row + [""] * (width - len(row)) if len(row) <= width else _TOO_WIDE

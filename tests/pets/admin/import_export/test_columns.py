@@ -235,6 +235,12 @@ def test_a_file_may_have_no_header(staff: Client) -> None:
     assert [row[:3] for row in cells(page)] == [["1", "New", "Rex"], ["3", "New", "Mia"]]
     page = send(staff, upload(staff, 'my, "pets"\nRex,dog,old\nMia,,\n'), column_0="name", is_headerless="on")
     assert "Line 1: there is a blank before a quote" in text_of(page)
+    book = sheets(Pets=[["Rex", "", "", "far"], ["Tom", "dog", "old"], ["Mia"]])
+    page = send(staff, upload(staff, saved(book), "pets.xlsx"), column_0="name", is_headerless="on")
+    assert [row[2] for row in cells(page)] == ["Rex", "Tom", "Mia"]
+    book["Pets"].merge_cells("A1:B1")
+    page = send(staff, upload(staff, saved(book), "pets.xlsx"), column_0="name", is_headerless="on")
+    assert "the cells A1:B1 are merged: unmerge them" in text_of(page)
 
 
 def test_the_proposed_answers_for_a_file_without_a_header_are_about_each_line(staff: Client) -> None:
