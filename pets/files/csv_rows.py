@@ -134,6 +134,5 @@ def _fitted(row: list[str], columns: list[str], delimiter: str) -> list[str] | s
         cells = f"{len(row)} of {len(columns)} cells"
         return f"{cells}: add the missing {name}s, or save it as a workbook. Text with a line break must be in quotes."
     if VISIBLE.search("".join(row[len(columns) :])):
-        cells = f"{len(row)} cells, where the line with the names has {len(columns)}"
-        return f"{cells}: text with a {name} in it must be in quotes."
+        return f"{len(row)} cells instead of {len(columns)}: text with a {name} in it must be in quotes."
     return row[: len(columns)] + [""] * len(missing)

@@ -50,7 +50,7 @@ REJECTED: dict[str, tuple[str, str, list[tuple[int, str]]]] = {
     "text with another separator": (
         "sep=|\nname|tag\nMordka|cat|3\n",
         "csv",
-        [(3, "3 cells, where the line with the names has 2: text with a vertical bar in it must be in quotes.")],
+        [(3, "3 cells instead of 2: text with a vertical bar in it must be in quotes.")],
     ),
     "a blank before a quote": (
         'name,tag\n"Mordka","cat"\n"Misio, old", "dog"\n',

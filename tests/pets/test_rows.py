@@ -105,7 +105,7 @@ def test_a_json_value_of_another_type_is_rejected_and_a_large_one_without_its_te
 NAMES = "this line must name the columns, separated by commas, semicolons or tabs, out of " + ", ".join(COLUMNS)
 OTHERS = "--columns says what others mean."
 NO_OBJECT = 'not a pet: the file must be an array of pets, or have one pet on each line, for example {"name": "Rex"}.'
-IN_QUOTES = "cells, where the line with the names has 2: text with a {} in it must be in quotes."
+IN_QUOTES = "cells instead of 2: text with a {} in it must be in quotes."
 LONG = "longer than 1,048,576 bytes: write each pet on a line of its own."
 
 
