@@ -50,7 +50,8 @@ class Table:
             self.number, header = next(found)
             self.header = [*header]
             lines = [*islice(found, MAX_COUNTED + 1)]
-        if len(lines) > MAX_COUNTED or not lines:
+        # Without a known name, the line that was taken for the header may be the last pet.
+        if len(lines) > MAX_COUNTED or not (lines or (any(header) and not known_columns(header))):
             raise BrokenFileError(0, TOO_MANY if lines else NO_PETS)
         # All of them, for the preview, because reading a workbook again can take as long as ten seconds.
         self.all: list[tuple[int, list[str] | str]] = [(self.number, header), *lines]

@@ -235,6 +235,10 @@ def test_a_file_may_have_no_header(staff: Client) -> None:
     assert [row[:3] for row in cells(page)] == [["1", "New", "Rex"], ["3", "New", "Mia"]]
     page = send(staff, upload(staff, 'my, "pets"\nRex,dog,old\nMia,,\n'), column_0="name", is_headerless="on")
     assert "Line 1: there is a blank before a quote" in text_of(page)
+    page = send(staff, upload(staff, "Rex,\nTom,dog\n"), column_0="name", column_1="tag", is_headerless="on")
+    assert [row[2:4] for row in cells(page)] == [["Rex", ""], ["Tom", "dog"]]
+    page = send(staff, upload(staff, "Rex,\nTom,dog\n"), column_0="name")
+    assert "There are no pets in this file." in text_of(page)
     book = sheets(Pets=[["Rex", "", "", "far"], ["Tom", "dog", "old"], ["Mia"]])
     page = send(staff, upload(staff, saved(book), "pets.xlsx"), column_0="name", is_headerless="on")
     assert [row[2] for row in cells(page)] == ["Rex", "Tom", "Mia"]
