@@ -50,14 +50,15 @@ class Table:
             self.number, header = next(found)
             self.header = [*header]
             lines = [*islice(found, MAX_COUNTED + 1)]
-        # Without a known name, the line that was taken for the header may be the last pet.
-        if len(lines) > MAX_COUNTED or not (lines or (any(header) and not known_columns(header))):
-            raise BrokenFileError(0, TOO_MANY if lines else NO_PETS)
         # All of them, for the preview, because reading a workbook again can take as long as ten seconds.
         self.all: list[tuple[int, list[str] | str]] = [(self.number, header), *lines]
         self.rows = [(number, row) for number, row in lines if not isinstance(row, str)]
         # The positions of the columns that have a name or a text.
         self.used = [n for n, name in enumerate(self.header) if word_of(name) or next(self.texts(n), None)]
+        # The line that was taken for the header may be a pet, also the last one, whose name may be a known word.
+        self.may_be_headerless = bool(self.used) and known_columns(header) < 2 and not self.is_own
+        if len(lines) > MAX_COUNTED or not (lines or self.may_be_headerless):
+            raise BrokenFileError(0, TOO_MANY if lines else NO_PETS)
 
     def texts(self, *positions: int) -> Iterator[tuple[int, str]]:
         """Yield the line numbers and the texts of the cells of these columns that are not blank."""
@@ -117,7 +118,7 @@ class QuestionsForm(forms.Form):
         columns = self._mapping.columns if sent is None else self._sent_columns(sent)
         for n in self.table.used:
             self._ask_column(n, columns[n])
-        if not known_columns(self.table.header):
+        if self.table.may_be_headerless:
             label = "Each line is a pet: the file does not name its columns"
             self._add("is_headerless", forms.BooleanField(label=label, required=False), self._mapping.is_headerless)
         positions = {name: [n for n, column in enumerate(columns) if column == name] for name, _ in _COLUMNS}

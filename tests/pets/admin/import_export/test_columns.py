@@ -188,7 +188,7 @@ def test_rows_without_a_name_are_listed_and_can_be_left_out(staff: Client) -> No
     assert [row[:3] for row in cells(preview)] == [["2", "New", "*charlie"], ["5", "New", "*morgan"]]
     assert "Rows without a name are left out." in text_of(preview)
     many = text_of(upload(staff, f"name,{'x' * 100}\n" + f",{'x' * 100}\n" * 100))
-    assert many.count("line ") == 20
+    assert len(re.findall(r"line \d", many)) == 20
     assert "x" * 80 not in many
     assert "and 80 more" in many
     assert "Leave out 100 rows without a name" in many
@@ -235,8 +235,8 @@ def test_a_file_may_have_no_header(staff: Client) -> None:
     assert [row[:3] for row in cells(page)] == [["1", "New", "Rex"], ["3", "New", "Mia"]]
     page = send(staff, upload(staff, 'my, "pets"\nRex,dog,old\nMia,,\n'), column_0="name", is_headerless="on")
     assert "Line 1: there is a blank before a quote" in text_of(page)
-    page = send(staff, upload(staff, "Rex,\nTom,dog\n"), column_0="name", column_1="tag", is_headerless="on")
-    assert [row[2:4] for row in cells(page)] == [["Rex", ""], ["Tom", "dog"]]
+    page = send(staff, upload(staff, "Rex,\nData,dog\n"), column_0="name", column_1="tag", is_headerless="on")
+    assert [row[2:4] for row in cells(page)] == [["Rex", ""], ["Data", "dog"]]
     page = send(staff, upload(staff, "Rex,\nTom,dog\n"), column_0="name")
     assert "There are no pets in this file." in text_of(page)
     book = sheets(Pets=[["Rex", "", "", "far"], ["Tom", "dog", "old"], ["Mia"]])
