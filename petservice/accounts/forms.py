@@ -8,7 +8,7 @@ from django.contrib.admin.widgets import AdminTextInputWidget
 from django.core.exceptions import ValidationError
 
 from petservice.accounts.models import Account, Role
-from petservice.accounts.services import OWN_ACCOUNT
+from petservice.accounts.services import OWN_ACCOUNT, lock
 from petservice.admin_pages.created_once import FormOnce
 from petservice.admin_pages.merging_form import MergingForm
 from petservice.db.folding import fold
@@ -71,6 +71,7 @@ class AccountForm(MergingForm):
         """Refuse a name that people would confuse with that of another account, unless it is the present one."""
         name: str = Account.normalize_username(self.cleaned_data["username"])
         if name != self.initial.get("username"):
+            lock()  # another administrator may be adding such a name
             validate_new_name(name, own_key=self.instance.pk)
         return name
 
