@@ -95,7 +95,7 @@ class KeptFormLoginView(LoginView):
 
     def get_initial(self) -> dict[str, Any]:
         session = self.request.session
-        name = session.get(NAME, "") or self.request.user.get_username()
+        name = self.request.user.get_username() or session.get(NAME, "")
         return super().get_initial() | {"username": name, sessions.IS_SHARED: session.get(sessions.IS_SHARED)}
 
     def form_valid(self, form: Any) -> HttpResponse:

@@ -26,10 +26,12 @@ from tests.accounts.pages import (
     page_of,
     use,
 )
+from tests.backoffice.clock import Clock
 from tests.backoffice.login import LOGIN, PASSWORD, assert_staff_page, fail, log_in
 from tests.backoffice.pages import fields_of, messages, read
 from tests.backoffice.staff import logged_in, staff
 from tests.concurrent_write import only_on_postgresql, write_before
+from tests.sign_in.authenticator import MINUTE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -167,7 +169,9 @@ def test_a_password_set_by_link_unlocks_the_account_and_ends_its_sessions(admin_
     assert session.get(LIST).status_code == 302
 
 
-def test_the_page_warns_a_person_who_is_logged_in_with_another_account(admin_client: Client, ada: User) -> None:
+def test_the_page_warns_a_person_who_is_logged_in_with_another_account(
+    admin_client: Client, ada: User, clock: Clock
+) -> None:
     form = admin_client.get(new_link(admin_client, ada))["Location"]
     page = admin_client.get(form).content.decode()
     assert "You are logged in as admin. This form sets the password of ada" in page
@@ -175,7 +179,9 @@ def test_the_page_warns_a_person_who_is_logged_in_with_another_account(admin_cli
     response = admin_client.post(form, PASSWORDS, follow=True)
 
     assert "The password of ada is set. Log in with it." in messages(response)
-    assert admin_client.get(LIST).status_code == 200, "the administrator is logged out"
+    clock.advance(15 * MINUTE)
+    asked = admin_client.post(page_of(ada, "link"))
+    assert fields_of(asked, "login-form")["username"] == "admin", "the administrator is logged out, or taken for ada"
 
 
 # Creation.
