@@ -136,10 +136,11 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, JournalP
         """Create a key, or show the page of one as Django does."""
         if object_id is not None:
             # Django would say that the user lacks a permission.
-            api_key = self.get_object(request, object_id) if request.method == "POST" else None
-            if api_key and api_key.is_revoked and self.has_change_permission(request):
-                return self._already_revoked(request, api_key)
-            return super().changeform_view(request, object_id, form_url, extra_context)
+            with transaction.atomic() if request.method == "POST" else nullcontext():
+                api_key = self.get_object(request, object_id) if request.method == "POST" else None
+                if api_key and api_key.is_revoked and self.has_change_permission(request):
+                    return self._already_revoked(request, api_key)
+                return super().changeform_view(request, object_id, form_url, extra_context)
         form = NewKeyForm(request.POST or None)
         if not form.is_valid():
             return self._form_page(request, "Add API key", "Save", form=form)

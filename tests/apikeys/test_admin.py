@@ -72,6 +72,16 @@ def test_the_replacement_of_a_key_that_the_service_rejects_has_a_warning(admin_c
     assert "curl" not in response.content.decode()
 
 
+@only_on_postgresql
+def test_a_key_that_is_revoked_while_its_form_is_processed_is_not_changed(admin_client: Client) -> None:
+    key, _ = APIKey.objects.create_key(name="Acme")
+
+    with write_before("FOR NO KEY UPDATE", key.revoke):
+        page = admin_client.post(page_of(key), FORM, follow=True)
+
+    assert "This key was revoked on " in messages(page)[0]
+
+
 def test_a_key_that_was_revoked_while_its_page_was_open_is_not_changed(admin_client: Client) -> None:
     key, _ = APIKey.objects.create_key(name="Acme")
     form = read(admin_client, page_of(key), "apikey_form")
