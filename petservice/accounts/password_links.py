@@ -78,5 +78,6 @@ def _failure() -> HttpResponse:
         "No password was changed.",
         "A link works once, for three days, until there is a newer one, and only for an active account. "
         "It must be complete, and your browser must keep cookies.",
-        "If you have set the password yourself, log in with it. Otherwise ask an administrator for a new link.",
+        "If you have set the password yourself, log in with it. Otherwise open the link again, or ask an administrator "
+        "for a new one.",
     )
