@@ -139,6 +139,7 @@ class Command(DatabaseCommand):
                 ImportedFile.objects.create(digest=digest, imported_by=COMMAND, count=count)
         except IntegrityError:  # an id is twice in the file, or someone has created its pet after the check
             self._reject([*islice(errors_in(chain.from_iterable(self._read())), _MAX_ERRORS)])
+            self._check()
             raise
 
     def _rows(self, bar: Any) -> Generator[list[tuple[Any, ...]]]:
