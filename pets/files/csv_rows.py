@@ -77,7 +77,8 @@ def csv_rows(file: IO[bytes], encoding: str = "", is_headerless: bool = False) -
         problem = f"The text is not {name}: choose its encoding, or save it in a spreadsheet as “CSV UTF-8”."
         raise BrokenFileError(0, problem) from None
     finally:
-        text.detach()  # so that the wrapper does not close the file
+        if not text.closed:  # which the file of an interrupted command is
+            text.detach()  # so that the wrapper does not close the file
 
 
 def _lines(text: IO[str]) -> Iterator[str]:

@@ -36,6 +36,7 @@ from petservice.journal.recording import COMMAND, add_event
 _BATCH = 1000
 # Maximum number of errors that are shown, so that the first ones stay on the screen.
 _MAX_ERRORS = 20
+_CHANGED = "The file was changed during the import. Nothing was imported."
 
 
 class Command(DatabaseCommand):
@@ -91,7 +92,8 @@ class Command(DatabaseCommand):
             raise CommandError("Only a workbook takes --sheet, and only a text takes --encoding.")
         with all_or_nothing("imported"), _opened(file) as source:
             self._read = partial(_read, source, file_format, mapping)
-            digest = file_digest(source, "sha256").hexdigest()
+            self._digest = partial(_digest, source)
+            digest = self._digest()
             count, has_new = self._check()
             self._insert(count, digest, once=has_new and not options["again"])
         self.stderr.write(f"Imported {count_of_pets(count)}.", self.style.SUCCESS)
@@ -134,6 +136,8 @@ class Command(DatabaseCommand):
                         "Add --again to import it once more; its rows without an ID then add their pets again."
                     )
                 backend().copy_rows(Pet._meta.db_table, names, rows)
+                if self._digest() != digest:
+                    raise CommandError(_CHANGED)
                 message = f"Import: {count_of_pets(count)} added by the command import_pets."
                 add_event(None, Event.Kind.IMPORTED, target=Pet, message=message, count=count)
                 ImportedFile.objects.create(digest=digest, imported_by=COMMAND, count=count)
@@ -150,8 +154,8 @@ class Command(DatabaseCommand):
         for batch in self._read():
             rows = []
             for line in batch:
-                if line.errors:  # the file was changed after the check
-                    raise CommandError(f"The file is being written to: line {line.number}. Nothing was imported.")
+                if line.errors:
+                    raise CommandError(_CHANGED)
                 # Each pet has a time of its own, because the lists sort those with one time by id.
                 own = {"id": new_pet_id(), "created_at": timezone.now()}
                 row = dict.fromkeys(COLUMNS) | usual | own | line.values
@@ -178,6 +182,11 @@ def _pair_with(meanings: Collection[str]) -> Callable[[str], tuple[str, str]]:
         return word, meaning
 
     return parse
+
+
+def _digest(source: IO[bytes]) -> str:
+    source.seek(0)
+    return file_digest(source, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def _read(source: IO[bytes], kind: str, mapping: ColumnMapping) -> Iterator[list[Line]]:

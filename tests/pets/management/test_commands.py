@@ -113,6 +113,16 @@ def test_an_import_fails_if_someone_creates_one_of_its_pets_after_the_check(file
     assert [row[1] for row in all_pets()] == ["Rex"]
 
 
+def test_a_file_that_grows_during_its_import_is_not_imported(
+    file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = file("name\nRex\n")
+    monkeypatch.setattr(import_pets, "new_pet_id", lambda: path.write_text("name\nRex\nTom\n") and new_pet_id())
+
+    assert errors_of_import(path) == ["The file was changed during the import. Nothing was imported."]
+    assert not Pet.objects.exists()
+
+
 def test_a_pet_that_is_imported_again_is_not_the_one_that_a_page_still_shows(
     file: Callable[..., Path], admin_client: Client
 ) -> None:
