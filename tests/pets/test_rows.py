@@ -11,6 +11,7 @@ import pytest
 from django.test import Client
 
 from pets.files import json_pets
+from pets.files.csv_rows import csv_rows
 from pets.files.reading import checked_lines
 from pets.files.rows import COLUMNS, FORMATS, Line
 from tests.pets.admin.import_export.import_pages import cells, upload
@@ -50,6 +51,14 @@ EMPTY = '{"id": "", "name": "Rex", "tag": "", "status": "", "created_at": ""}'
 )
 def test_a_line_has_the_values_that_its_file_gives(text: str, file_format: str, values: dict[str, Any]) -> None:
     assert [line.values for line in lines(text, file_format)] == [values]
+
+
+def test_an_interrupted_reader_may_be_closed_after_its_file() -> None:
+    file = io.BytesIO(b"name\nRex\n")
+    rows = csv_rows(file)
+    next(rows)
+    file.close()
+    rows.close()
 
 
 @pytest.mark.parametrize(
