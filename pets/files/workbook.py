@@ -9,6 +9,7 @@ from typing import IO, Any
 from zipfile import ZipFile
 
 from openpyxl import Workbook, load_workbook
+from openpyxl.styles.numbers import is_date_format
 
 from pets.files.rows import VISIBLE, BrokenFileError, Rows, word_of
 from pets.files.table_columns import HEADER_WITHIN, likely_header
@@ -154,7 +155,9 @@ def _has_long_tag(content: bytes) -> bool:
 
 def _shown(cell: Any) -> str:
     value = cell.value
-    if value is None or cell.data_type == "e":  # an error such as #N/A
+    # openpyxl gives this error for a number that is no day, such as 20260301, in the format of a date.
+    is_no_day = value == "#VALUE!" and is_date_format(cell.number_format)
+    if value is None or (cell.data_type == "e" and not is_no_day):  # an error such as #N/A
         return ""
     if isinstance(value, str):
         # A CSV file of an export may have been saved as a workbook, with the apostrophes that it has before formulas.

@@ -74,11 +74,14 @@ def test_titles_empty_rows_and_empty_columns_are_skipped() -> None:
     assert cells(workbook([])) == [(1, [])]
 
 
-def test_an_error_in_a_cell_is_no_text() -> None:
+@pytest.mark.filterwarnings("ignore:Cell B3 is marked as a date")
+def test_an_error_in_a_cell_is_no_text_but_a_number_that_is_no_day_is_not_left_out() -> None:
     def fail(sheet: Any) -> None:
         sheet["B2"].value, sheet["B2"].data_type = "#N/A", "e"
+        sheet["B3"].number_format = "yyyy-mm-dd"
 
-    assert cells(workbook([HEADER, ["Rex", "dog"]], fail)) == [(1, HEADER), (2, ["Rex", ""])]
+    found = cells(workbook([HEADER, ["Rex", "dog"], ["Mia", 20260301]], fail))
+    assert found == [(1, HEADER), (2, ["Rex", ""]), (3, ["Mia", "#VALUE!"])]
 
 
 def test_a_formula_has_its_result_or_a_sentence() -> None:
