@@ -1,5 +1,6 @@
 """File formats, progress bars and failures of the commands that read and write files or whole databases."""
 
+import signal
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -27,6 +28,13 @@ def format_of(file: str, chosen: str | None, by_suffix: Mapping[str, str] = FORM
 def progress(description: str, total: int | None = None, unit: str = " pets") -> "tqdm[Any]":
     """Return a progress bar, which is shown while standard error is a terminal and erased at the end."""
     return tqdm(desc=description, total=total, unit=unit, unit_scale=True, disable=None, leave=False)
+
+
+def end_like_ctrl_c() -> None:
+    """Let SIGTERM, and the end of the terminal's connection, end the command like Ctrl-C, so that no file remains."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, signal.default_int_handler)
 
 
 @contextmanager

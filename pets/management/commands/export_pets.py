@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 
 from pets.files.rows import EXPORTED, FORMATS
 from pets.files.writing import write
-from pets.management.terminal import STANDARD_STREAM, all_or_nothing, format_of, progress
+from pets.management.terminal import STANDARD_STREAM, all_or_nothing, end_like_ctrl_c, format_of, progress
 from pets.models import Pet
 from pets.models.pet import count_of_pets
 from petservice.db.pending_migrations import DatabaseCommand
@@ -37,6 +37,7 @@ class Command(DatabaseCommand):
     def handle(self, *args: Any, file: str, **options: Any) -> None:
         file_format = format_of(file, options["format"])
         self._count = 0
+        end_like_ctrl_c()
         done = "exported to its end" if file == STANDARD_STREAM else "exported"
         with all_or_nothing(done), progress("Exporting") as bar:
             try:

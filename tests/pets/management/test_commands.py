@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import signal
 from collections.abc import Callable, Generator, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -219,6 +220,8 @@ def test_an_export_that_fails_keeps_the_old_file_and_leaves_no_other_and_standar
 
     def failing(rows: Iterable[object], file_format: str) -> Generator[bytes]:
         yield b"new %d" % len([*rows])
+        if isinstance(error, KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
         raise error
 
     monkeypatch.setattr(export_pets, "write", failing)

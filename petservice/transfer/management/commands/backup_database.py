@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
-from pets.management.terminal import all_or_nothing
+from pets.management.terminal import all_or_nothing, end_like_ctrl_c
 from petservice.transfer.sqlite_file import copy_database
 
 
@@ -22,6 +22,7 @@ class Command(BaseCommand):
         if connection.vendor != "sqlite":
             self.check(tags=["petservice"])  # settings that are wrong leave no database
             raise CommandError('PostgreSQL has its own tool: pg_dump --format=custom --file=FILE "$DATABASE_URL"')
+        end_like_ctrl_c()
         with all_or_nothing(f"written to {file}"):
             copy_database(Path(connection.settings_dict["NAME"]), file, is_in_use=True)
         with suppress(OSError):  # the backup is complete, also if this account cannot write here

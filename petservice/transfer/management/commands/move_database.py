@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, OperationalError, connections, transaction
 from django.db.models import Model
 
-from pets.management.terminal import all_or_nothing, progress
+from pets.management.terminal import all_or_nothing, end_like_ctrl_c, progress
 from pets.models import Pet
 from petservice.db.backend import backend
 from petservice.db.pending_migrations import DatabaseCommand
@@ -49,10 +49,7 @@ class Command(DatabaseCommand):
     def handle(self, *args: Any, to: str, **options: Any) -> None:
         started = time.monotonic()
         self._connect(to)
-        # SIGTERM, and the end of the terminal's connection, end the command like Ctrl-C, so that no file remains.
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
-                signal.signal(number, signal.default_int_handler)
+        end_like_ctrl_c()
         with ExitStack() as services:
             with all_or_nothing("moved"):
                 try:

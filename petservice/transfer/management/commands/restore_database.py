@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
-from pets.management.terminal import all_or_nothing
+from pets.management.terminal import all_or_nothing, end_like_ctrl_c
 from petservice.db.sqlite.base import exclude_services
 from petservice.journal.models import Event
 from petservice.journal.recording import add_event_of_command
@@ -29,6 +29,7 @@ class Command(BaseCommand):
         if logs := [log for log in LOGS if Path(f"{file}{log}").exists() and Path(f"{file}{log}").stat().st_size]:
             raise CommandError(f"{file} is a database in use, not a backup, because it has a {logs[0]}: use a backup.")
         target = Path(connection.settings_dict["NAME"]).resolve()
+        end_like_ctrl_c()
         with all_or_nothing(f"restored from {file}"):
             try:
                 with exclude_services(target):
