@@ -3,8 +3,6 @@
 import gc
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from functools import cache
 from math import inf
 from pathlib import Path
 from threading import current_thread
@@ -205,14 +203,8 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
 
 
 @pytest.fixture(scope="session")
-def plain_gunicorn(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Service]]:
-    """Return a function that runs gunicorn with a WSGI worker, once for each, on the database of the shared service."""
-    with ExitStack() as stack:
-
-        @cache
-        def running(worker: str) -> Service:
-            folder = tmp_path_factory.mktemp(worker)
-            url = service.environment["DATABASE_URL"]
-            return stack.enter_context(running_service(folder, command=GUNICORN[worker], DATABASE_URL=url))
-
+def plain_gunicorn(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The application under plain gunicorn, on the database of the shared service."""
+    folder, url = tmp_path_factory.mktemp("gunicorn"), service.environment["DATABASE_URL"]
+    with running_service(folder, command=GUNICORN, DATABASE_URL=url) as running:
         yield running

@@ -32,11 +32,11 @@ from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVE = ("manage.py", "serve", "--migrate")
-# Commands that run the application under plain gunicorn, by its WSGI workers.
-GUNICORN = {
-    "sync": ("-m", "gunicorn", "petservice.wsgi"),
-    "gthread": ("-m", "gunicorn", "petservice.wsgi", "--worker-class", "gthread", "--threads", "4"),
-}
+# Runs the application under plain gunicorn: on SQLite by its default worker, and on PostgreSQL by one with threads,
+# which have a connection each.
+_ON_POSTGRESQL = os.environ.get("DATABASE_URL", "").startswith("postgres")
+_THREADS = ("--worker-class", "gthread", "--threads", "4") if _ON_POSTGRESQL else ()
+GUNICORN = ("-m", "gunicorn", "petservice.wsgi", *_THREADS)
 
 
 # The sockets of the ports that `free_port` has returned.

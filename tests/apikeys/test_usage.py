@@ -187,7 +187,7 @@ def test_workers_that_write_the_same_keys_at_the_same_time_lose_nothing() -> Non
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("command", [SERVE, pytest.param(GUNICORN["gthread"], marks=pytest.mark.once)])
+@pytest.mark.parametrize("command", [SERVE, pytest.param(GUNICORN, marks=pytest.mark.once)])
 def test_use_is_written_soon_and_the_rest_when_the_server_stops(tmp_path: Path, command: tuple[str, ...]) -> None:
     with migrated_database_url(tmp_path) as url:
         with running_service(tmp_path, command=command, DATABASE_URL=url) as service:

@@ -1,13 +1,10 @@
-from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
 
 import pytest
-from django.db import connection
 
 from tests.contract.seed import new_keys, seed
 from tests.contract.transports import ClientTransport, SocketTransport, Transport
-from tests.service import GUNICORN, Service
+from tests.service import Service
 
 
 @pytest.fixture(scope="session")
@@ -24,32 +21,20 @@ def client_transport(db: None) -> ClientTransport:
 
 
 @pytest.fixture(scope="session")
-def transport_to(
-    socket_transport: SocketTransport, plain_gunicorn: Callable[[str], Service]
-) -> Callable[[str], SocketTransport]:
-    """Return a function that returns a transport over sockets to a server, which it starts if need be."""
+def gunicorn_transport(socket_transport: SocketTransport, plain_gunicorn: Service) -> SocketTransport:
+    """A transport over sockets to plain gunicorn, with the keys and the pets of the shared service."""
+    return replace(socket_transport, url=plain_gunicorn.url)
 
-    def transport(server: str) -> SocketTransport:
-        return socket_transport if server == "socket" else replace(socket_transport, url=plain_gunicorn(server).url)
 
+@pytest.fixture(params=["socket", "gunicorn"])
+def server_transport(request: pytest.FixtureRequest) -> SocketTransport:
+    """A transport over sockets, for each server in turn."""
+    transport: SocketTransport = request.getfixturevalue(f"{request.param}_transport")
     return transport
 
 
-# The WSGI workers of plain gunicorn that the contract is tested with. On PostgreSQL it is the one whose threads have a
-# connection each, because both call the same application.
-WORKERS = [*GUNICORN] if connection.vendor == "sqlite" else ["gthread"]
-
-
-@pytest.fixture(params=["socket", *WORKERS])
-def server_transport(request: pytest.FixtureRequest, transport_to: Callable[[str], SocketTransport]) -> SocketTransport:
-    """A transport over sockets, for each server in turn."""
-    return transport_to(request.param)
-
-
-@pytest.fixture(params=["client", "socket", *WORKERS])
+@pytest.fixture(params=["client", "socket", "gunicorn"])
 def transport(request: pytest.FixtureRequest) -> Transport:
     """Each transport in turn; the test client needs no server."""
-    if request.param == "client":
-        return cast("Transport", request.getfixturevalue("client_transport"))
-    transport_to: Callable[[str], SocketTransport] = request.getfixturevalue("transport_to")
-    return transport_to(request.param)
+    transport: Transport = request.getfixturevalue(f"{request.param}_transport")
+    return transport

@@ -16,7 +16,6 @@ from django.test import Client
 from pets.models import Pet
 from petservice.apikeys.keys import PREFIX_LENGTH
 from petservice.client_address import Proxies
-from tests.contract.conftest import WORKERS
 from tests.contract.rows import ROWS
 from tests.contract.rows.bodies import padded
 from tests.contract.rows.row import CODES, MAX_BODY, TYPE, WRITE, Row
@@ -192,7 +191,7 @@ def test_body_of_64_kib_in_chunks_of_one_byte_is_read(server_transport: SocketTr
 REX = b'{"name":"Rex"}'
 
 
-@pytest.mark.parametrize("server_transport", WORKERS, indirect=True)
+@pytest.mark.parametrize("server_transport", ["gunicorn"], indirect=True)
 @pytest.mark.parametrize(
     ("header", "body"),
     [

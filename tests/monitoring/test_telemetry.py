@@ -63,12 +63,12 @@ def follow(observed: Observed, path: str) -> tuple[str, str, int]:
 
 
 Followed = tuple[Observed, Received]
-ALL_SERVERS = pytest.mark.parametrize("followed", ["serve", *GUNICORN], indirect=True)
+ALL_SERVERS = pytest.mark.parametrize("followed", ["serve", "gunicorn"], indirect=True)
 
 
 @pytest.fixture(scope="module", params=["serve"])
 def followed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Followed]:
-    """A service by `serve`, or by a worker of plain gunicorn, and what its collector of spans and errors receives."""
+    """A service by `serve`, or by plain gunicorn, and what its collector of spans and errors receives."""
     folder = tmp_path_factory.mktemp(request.param)
     with collector() as (address, received), migrated_database_url(folder) as url:
         variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{address}", "OTEL_BSP_SCHEDULE_DELAY": "100"}
@@ -76,7 +76,8 @@ def followed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         variables |= {"SENTRY_DSN": f"http://public@{address}/1", "SENTRY_ENVIRONMENT": "shop", "NO_PROXY": "*"}
         variables |= {"DATABASE_URL": url, "PETSERVICE_LOG_FORMAT": "json", "WEB_CONCURRENCY": "1"}
         key = stopped_service(folder, url).create_key()
-        with running_service(folder, command=GUNICORN.get(request.param, SERVE), **variables) as service:
+        command = GUNICORN if request.param == "gunicorn" else SERVE
+        with running_service(folder, command=command, **variables) as service:
             observed = Observed(service, key, "")
             follow(observed, FAST)  # a worker of `serve` hands its first request to Django
             yield observed, received

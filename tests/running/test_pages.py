@@ -1,7 +1,6 @@
 """The pages for visitors and the guide for staff: their policy, files and links. The first need no database."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 from django.conf import LazySettings
@@ -10,7 +9,7 @@ from django.test import Client
 from petservice import __version__
 from petservice.guides.rendering import ADMIN_GUIDE, API_GUIDE, CHANGELOG, guide
 from petservice.monitoring.counters import take
-from tests.service import GUNICORN, Service
+from tests.service import Service
 
 pytestmark = pytest.mark.once
 
@@ -93,12 +92,13 @@ def test_guide_is_a_page_with_its_sections_and_links(admin_client: Client, addre
             assert target.startswith("https://") or admin_client.get(target).status_code == 200, target
 
 
-@pytest.mark.parametrize("server", ["serve", *GUNICORN])
+@pytest.mark.parametrize("server", ["service", "plain_gunicorn"])
 @pytest.mark.parametrize("address", PAGES)
 def test_every_file_that_a_page_names_is_of_the_service_and_exists(
-    service: Service, plain_gunicorn: Callable[[str], Service], server: str, address: str
+    request: pytest.FixtureRequest, server: str, address: str
 ) -> None:
-    with (service if server == "serve" else plain_gunicorn(server)).client() as client:
+    running: Service = request.getfixturevalue(server)
+    with running.client() as client:
         page = client.get(address)
         assert page.headers["Content-Length"] == str(len(page.content))
         text = page.text
