@@ -1,8 +1,6 @@
 """The creator of a pet, stored as one line of text that stays valid when the account or key is deleted."""
 
-from typing import Any
-
-from django.db.models import CharField, Func, Q, Value
+from django.db.models import Func, Q, Value
 from django.db.models.lookups import Exact, IsNull
 
 
@@ -38,10 +36,7 @@ def parsed(text: str | None) -> tuple[str, str]:
 class KindOfCreator(Func):
     """The first three letters of a stored text, which tell the kinds of creators apart. An index has them."""
 
-    function = "SUBSTR"
-    template = "%(function)s(%(expressions)s, 1, 3)"
-    arity = 1
-    output_field: Any = CharField()
+    template = "SUBSTR(%(expressions)s, 1, 3)"
 
 
 # The kinds of creators by their name in URLs: the text for pages, and the beginning of the stored text.

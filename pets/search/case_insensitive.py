@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.db import connection
-from django.db.models import CharField, F, Func, Q, Value
+from django.db.models import F, Func, Q, Value
 from django.db.models.lookups import In, IsNull
 
 # The last code point. It sorts after every character of a text, because Unicode assigns no character to it.
@@ -29,9 +29,6 @@ class CaseInsensitive(Func):
 
     SQLite ignores the case of ASCII letters only; pets.search.tags finds the spellings with others.
     """
-
-    arity = 1
-    output_field = CharField()
 
     def as_sql(self, compiler: Any, connection: Any, *arguments: Any, **context: Any) -> Any:
         context["template"] = _SQL[connection.vendor].format("%(expressions)s")
