@@ -88,10 +88,8 @@ def apply(lines: Sequence[Line], *, digest: str) -> list[RowChange]:
     changes = changes_by(lines, lock=True)
     if digest_of(changes) != digest:
         raise StaleError(_CHANGED)
-    new = [change for change in changes if change.kind == "new"]
-    changed = [change for change in changes if change.kind == "update"]
-    Pet.objects.bulk_create(change.after for change in new)
+    Pet.objects.bulk_create(change.after for change in changes if change.kind == "new")
     # Few statements, because other writers on SQLite wait until the transaction ends.
-    after = (change.after for change in changed)
-    Pet.objects.bulk_create(after, update_conflicts=True, unique_fields=["id"], update_fields=EDITABLE)
+    changed = (change.after for change in changes if change.kind == "update")
+    Pet.objects.bulk_create(changed, update_conflicts=True, unique_fields=["id"], update_fields=EDITABLE)
     return changes
