@@ -37,9 +37,7 @@ WATCH_INTERVAL = 5.0
 _WATCH_AGE = 3 * WATCH_INTERVAL
 # Seconds that a check waits for the response to a statement.
 CHECK_TIMEOUT = 5.0
-_STOPPING = "The service is about to stop."
 NO_ANSWER = "The database does not answer."
-_GONE = "The file of the database was moved or deleted."
 
 
 class Readiness:
@@ -62,7 +60,7 @@ class Readiness:
         Logs a change: why the database cannot be used, or that it can be used again.
         """
         if is_stopping():
-            return _STOPPING
+            return "The service is about to stop."
         with self._checking:  # requests during a check wait for its result
             if monotonic() - self._checked_at >= _INTERVAL:
                 before, self._obstacle = self._obstacle, self._check()
@@ -96,7 +94,7 @@ class Readiness:
             time_limit.reset(limited)
         # Open connections still write a file that has no name any more, so what they write may be lost.
         if connection.vendor == "sqlite" and not Path(connection.settings_dict["NAME"]).exists():
-            return _GONE
+            return "The file of the database was moved or deleted."
         return pending_migrations_message(pending) if pending else ""
 
 
