@@ -53,7 +53,6 @@ class UndoAdmin(ReadOnlyPages):
     list_display = ("at", "account_name", "change", "undo_link")
     list_display_links = None
     list_select_related = ("undone_by",)
-    ordering = ("-at", "-pk")
     empty_list = "There are no changes of the last hour that you may undo. A change can be undone here for an hour."
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
