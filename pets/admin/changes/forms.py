@@ -53,9 +53,8 @@ def save_edit(model_admin: ModelAdmin, request: HttpRequest, pet: Pet, form: Pet
     """Save what the form has changed, record it, and tell the user."""
     if form.changed_data:
         pet.save()
-        before, after = (
-            {name: values[name] for name in form.changed_data} for values in (form.initial, form.cleaned_data)
-        )
+        before = {name: form.initial[name] for name in form.changed_data}
+        after = {name: form.cleaned_data[name] for name in form.changed_data}
         summary = f"“{pet}”: {changes_of_form(form)}"
         changes = [change_of(pet, before, after)]
         event = add_event_of_change(request, Event.Kind.CHANGED, summary, changes, permission_to_change(request.user))
