@@ -34,7 +34,6 @@ class AccountAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, Journal
     search_fields = ("username", "first_name", "last_name")
     ordering = ("username",)
     sortable_by = ()
-    add_fields = ("username", "full_name", "role", "form_token")
     shown_fields = ("state", "link", "second_factor", "last_login", "date_joined")
     readonly_fields = (*shown_fields, "given_by_hand")
     addition_kind, change_kind = Event.Kind.ACCOUNT_ADDED, Event.Kind.ACCOUNT_CHANGED
@@ -91,7 +90,7 @@ class AccountAdmin(FactsBeside, BoundedSearch, AccessPages, CreatedOnce, Journal
 
     def get_fields(self, request: HttpRequest, obj: Account | None = None) -> Any:
         if obj is None:
-            return self.add_fields
+            return ("username", "full_name", "role", "form_token")
         by_hand = ("given_by_hand",) if obj.role == Role.CUSTOM else ()
         return ("username", "full_name", "role", *by_hand, *self.shown_fields)
 
