@@ -12,10 +12,9 @@ PETS_INVENTORY_AND_KEYS = "Pets, inventory and API keys"
 
 # The code names of permissions, which are different in our apps. An app that was removed leaves its own behind.
 _PET_PERMISSIONS = ["view_pet", "add_pet", "change_pet", "delete_pet", "view_inventoryitem", "change_inventoryitem"]
-_KEY_PERMISSIONS = ["view_apikey", "add_apikey", "change_apikey"]
 GROUPS = {
     PETS_AND_INVENTORY: _PET_PERMISSIONS,
-    PETS_INVENTORY_AND_KEYS: _PET_PERMISSIONS + _KEY_PERMISSIONS,
+    PETS_INVENTORY_AND_KEYS: [*_PET_PERMISSIONS, "view_apikey", "add_apikey", "change_apikey"],
 }
 
 
