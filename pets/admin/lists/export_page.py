@@ -30,7 +30,6 @@ _MAX_NAME = 60
 _TOO_MANY = (
     f"The list has more than {MAX_COUNTED:,} pets. Filter it, or ask your administrator to use the export_pets command."
 )
-_INVALID = "A filter of the list is invalid: correct it in the list first."
 
 
 class FormatForm(forms.Form):
@@ -45,7 +44,7 @@ def export_view(model_admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
     form = FormatForm(request.POST or None)
     obstacle = "" if changelist.can_select_all else _TOO_MANY
     if changelist.filter_form.errors:
-        obstacle = _INVALID
+        obstacle = "A filter of the list is invalid: correct it in the list first."
     if form.is_valid() and not obstacle:
         rows = [*changelist.queryset.values_list(*_COLUMNS, named=True)]
         file_format = form.cleaned_data["format"]
