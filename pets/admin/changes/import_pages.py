@@ -45,10 +45,6 @@ MAX_BYTES = MAX_COUNTED * 4 * 1024
 # Maximum numbers of pets of a preview and of errors that a page shows: more than a person reads.
 MAX_SHOWN = 200
 MAX_ERRORS = 100
-_ALREADY_IMPORTED = (
-    "the same file was imported after you opened the preview, or is being imported now. Confirm the new preview only "
-    "if you want to import it again."
-)
 
 
 def _validate_size(file: Any) -> None:
@@ -210,7 +206,10 @@ def _import(model_admin: ModelAdmin, request: HttpRequest, upload: Upload, lines
     is_locked, last = ImportedFile.lock(digest), ImportedFile.last(digest)
     # The form has the last import before its preview. Times would not do, because an import ends long after its own.
     if not is_locked or request.POST.get("imported", "") != (str(last.pk) if last else ""):
-        raise StaleError(_ALREADY_IMPORTED)
+        raise StaleError(
+            "the same file was imported after you opened the preview, or is being imported now. Confirm the new "
+            "preview only if you want to import it again."
+        )
     done = import_diff.apply(lines, digest=upload.digest)
     changes = [
         change_of(
