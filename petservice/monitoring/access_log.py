@@ -18,8 +18,6 @@ from petservice.monitoring.logs import trace_id
 from petservice.monitoring.redaction import without_keys
 from petservice.paths import PROBES, STATIC
 
-# The route of a request that matched no URL pattern: an unknown path, or a request that was refused earlier.
-NO_ROUTE = "no_route"
 # The route of input that is not valid HTTP.
 INVALID_REQUEST = "invalid_request"
 # The status of a request whose client disconnected before the response, as in nginx.
@@ -38,7 +36,8 @@ class AccessRecord:
     method = OTHER
     # When the application began with the request, on the monotonic clock, or 0 if it has not.
     started = 0.0
-    route = NO_ROUTE
+    # Until it matches a URL pattern, which requests do not that have an unknown path or are refused earlier.
+    route = "no_route"
     # The status of the response, once that has begun.
     status = 0
     request_id = ""
