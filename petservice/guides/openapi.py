@@ -59,8 +59,7 @@ def complete(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
 def _component(schema: dict[str, Any]) -> str:
     """Return the name of the component that `schema` refers to."""
-    name: str = schema["$ref"].rpartition("/")[2]
-    return name
+    return str(schema["$ref"].rpartition("/")[2])
 
 
 def _add_examples(schema: dict[str, Any], value: Any, schemas: dict[str, Any]) -> None:
