@@ -6,7 +6,6 @@ nothing may import this module earlier.
 
 import collections
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Collection
 from math import inf
 from typing import Any
@@ -97,7 +96,7 @@ class Metrics:
     def __init__(self) -> None:
         # The seconds of the requests since the last write, by route, method, status, prefix of the API key and the fast
         # path's operation. Only the thread of the event loop uses them.
-        self._durations: defaultdict[tuple[str, str, int, str | None, str | None], list[float]] = defaultdict(list)
+        self._durations: dict[tuple[str, str, int, str | None, str | None], list[float]] = collections.defaultdict(list)
         # The keys that have series of their own.
         self._keys: set[str] = set()
         take()  # what was counted before the fork belongs to the master
