@@ -6,7 +6,7 @@ import pytest
 
 from tests.documents import block
 from tests.faults.load import Load, all_pets, lost, running_load
-from tests.faults.servers import account_folder, new_server, primary, run_lines
+from tests.faults.servers import account_folder, new_server, primary, replica, run_lines
 from tests.service import manage, running_service
 from tests.waiting import wait_until
 
@@ -53,7 +53,7 @@ def test_a_database_is_restored_to_a_time_between_two_pets(tmp_path: Path, clust
         new.start(fsync="on")
         wait_until(lambda: new.sql("SELECT pg_is_in_recovery()") == "f")
 
-        output = run_lines(block("postgresql.md", "recovered"), tmp_path, DATABASE_URL=new.url)
+        output = run_lines(block("postgresql.md", "recovered"), tmp_path, PRIMARY=new.empty_url, DATABASE_URL=new.url)
         assert f"available | {len(kept.created):5} |" in output
         assert "corrected" not in output
         with running_service(tmp_path, DATABASE_URL=new.url) as service, service.client(key) as client:
@@ -61,3 +61,12 @@ def test_a_database_is_restored_to_a_time_between_two_pets(tmp_path: Path, clust
             ids = {pet for found in all_pets(client).values() for pet in found}
             assert ids.isdisjoint(mistaken.created.values())
             assert client.post("/v1/pets", json={"name": "Tom"}).status_code == 201
+        with replica(of=new) as standby:
+            new.sql("CREATE TABLE written ()")
+            wait_until(lambda: standby.sql("SELECT pg_is_in_recovery(), to_regclass('written')") == "t|written")
+
+
+def test_a_file_of_the_log_is_archived_again_after_an_interruption_but_replaces_no_other(tmp_path: Path) -> None:
+    copy = COMMANDS[0].split("'")[-2].replace("/backup/", "").replace("%p", "1").replace("%f", "1")
+    lines = f"mkdir wal && echo x >1 && ! (ulimit -f 0; {copy}) && ({copy}) && ({copy}) && echo y >1 && ! ({copy})"
+    run_lines(lines, tmp_path)
