@@ -33,12 +33,12 @@ class MergingForm(forms.ModelForm):
             current, sent = self._text(name, self.initial[name]), self._text(name, cleaned[name])
             # Programs may omit the hidden field, and then overwrite the current value.
             shown = self.data.get(self[name].html_initial_name, current)
-            if _is_same(sent, shown) or _is_same(sent, current):
-                if not _is_same(sent, current):
+            if is_same(sent, shown) or is_same(sent, current):
+                if not is_same(sent, current):
                     self.kept.append(name)
                 cleaned[name] = self.initial[name]
                 self.data[self[name].html_name] = current
-            elif not _is_same(current, shown):
+            elif not is_same(current, shown):
                 self.add_error(name, _conflict(current, sent))
             self.data[self[name].html_initial_name] = current  # with which the next save is compared
         return cleaned
@@ -46,7 +46,7 @@ class MergingForm(forms.ModelForm):
     def _refuse_missing_fields(self) -> None:
         """Add an error if the user has changed a field for which they have lost the permission in the meantime."""
         missing = {name: text for name, text in self.data.items() if name not in self.fields}
-        changed = [name for name, text in missing.items() if not _is_same(text, missing.get(f"initial-{name}", text))]
+        changed = [name for name, text in missing.items() if not is_same(text, missing.get(f"initial-{name}", text))]
         if changed:
             texts = ", ".join(f"{name.replace('_', ' ')} “{missing[name]}”" for name in changed)
             self.add_error(None, f"Nothing was saved, because you cannot change this here any more: {texts}.")
@@ -102,7 +102,7 @@ def _conflict(current: str, sent: str) -> ValidationError:
     return ValidationError(message, code="conflict")
 
 
-def _is_same(text: str, other: str) -> bool:
+def is_same(text: str, other: str) -> bool:
     """Compare texts without line breaks, because text inputs remove them."""
     one, another = (value.replace("\r", "").replace("\n", "") for value in (text, other))
     return one == another

@@ -24,7 +24,7 @@ from pets.models.pet import name_or_count, validate_not_blank
 from pets.permissions import may_see_pets, permission_to_change
 from pets.undo import add_event_of_change, change_of
 from petservice.admin_pages.created_once import FormOnce
-from petservice.admin_pages.merging_form import MergingForm
+from petservice.admin_pages.merging_form import MergingForm, is_same
 from petservice.configuration.time_zone import moment
 from petservice.journal.models import Event, Item
 from petservice.journal.sentences import changes_of_form, quoted
@@ -124,7 +124,7 @@ def deleted_meanwhile(request: HttpRequest, pet_id: str) -> HttpResponse | None:
     typed = [
         f"{name} {quoted(post[name])}"
         for name in EDITABLE
-        if name in post and post[name] != post.get(f"initial-{name}")
+        if name in post and not is_same(post[name], post.get(f"initial-{name}", ""))
     ]
     messages.error(request, f"{text} Nothing was saved of what you typed: {', '.join(typed)}." if typed else text)
     if may_see_pets(request.user):
