@@ -184,9 +184,9 @@ def _pair_with(meanings: Collection[str]) -> Callable[[str], tuple[str, str]]:
     return parse
 
 
-def _digest(source: IO[bytes]) -> str:
+def _digest(source: Any) -> str:
     source.seek(0)
-    return file_digest(source, "sha256").hexdigest()  # type: ignore[arg-type]
+    return file_digest(source, "sha256").hexdigest()
 
 
 def _read(source: IO[bytes], kind: str, mapping: ColumnMapping) -> Iterator[list[Line]]:
