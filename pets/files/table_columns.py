@@ -159,6 +159,7 @@ def in_utc(text: str, dates: str) -> str | None:
         text = _SHORT_YEAR_LAST.sub(r"\g<1>20\3", text)
     for pattern in ("", *(DATES[dates] + clock for clock in _CLOCKS)):
         with suppress(ValueError, OverflowError):
+            # Without an offset, the time gets the zone of the store in the next step.
             moment = datetime.strptime(text, pattern) if pattern else datetime.fromisoformat(text)  # noqa: DTZ007
             if moment.tzinfo is None:
                 moment = moment.replace(tzinfo=settings.STORE_TIME_ZONE)

@@ -43,7 +43,7 @@ class SearchPaginator(PetPaginator):
 
     @cached_property
     def count(self) -> int:
-        rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]
+        rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]  # the stubs allow any sequence
         maximum = bounded_paginator.MAX_COUNTED
         counted = rows if rows.query.extra_order_by else rows.order_by()  # a list on SQLite can have an order for this
         found = [*counted.values_list("pk", flat=True)[: maximum + 1]]
